@@ -1,0 +1,70 @@
+// The kernels of one instruction set: plain C types, no state, no allocation. The generic row is the reference the others are
+// compared with. Every value a kernel writes depends only on the operands of that value, never on how many rows or tokens the
+// call covers: so the results of a model do not depend on chunking, batching or the number of threads, bit for bit.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "quant/dtype.h"
+
+namespace g4 {
+inline constexpr size_t kActivationBlock = 32;  // activations share a scale per 32 values
+
+// Activations of T tokens quantised to int8 in blocks of 32 along K; K is a multiple of 32.
+//   value[t, k] ~ scale[t, k/32] * q[t, k],  |q| <= 127
+//   sum[t, b] = scale[t, b] * (sum of q over block b), for formats with an offset (Q4_0: -8, Q4_1: +m, ...)
+struct QuantizedActivations {
+  const int8_t* q;     // [T, K]
+  const float* scale;  // [T, K/32]
+  const float* sum;    // [T, K/32]
+};
+
+// KV of one page of kPagePositions positions, one KV head: rows of E values.
+enum class KvType : uint8_t { kF16, kF32 };
+inline constexpr int kPagePositions = 32;
+
+// Online-softmax state of one (token, query head): starts as {-inf, 0} and a zeroed accumulator.
+struct SoftmaxState {
+  float max;
+  float sum;
+};
+
+struct Kernels {
+  const char* name;           // "generic", "avx2", ...
+  uint32_t required_features; // CpuFeature bits
+
+  // y[t*ldy + n] = sum_k W[n, k] * x[t*ldx + k], weights decoded to float32. w: N rows of `stride` bytes. One entry per DType.
+  void (*matmul_f32[kDTypeCount])(const uint8_t* w, size_t stride, size_t N, size_t K, const float* x, size_t ldx, size_t T,
+                                  float* y, size_t ldy);
+  // The same with int8 activations and int32 sums per block; nullptr for the float types (F32, F16, BF16). K % 32 == 0.
+  void (*matmul_i8[kDTypeCount])(const uint8_t* w, size_t stride, size_t N, size_t K, const QuantizedActivations* x, size_t T,
+                                 float* y, size_t ldy);
+  // One row of activations: q[K], scale[K/32], sum[K/32]. K % 32 == 0.
+  void (*quantize_row)(const float* x, size_t K, int8_t* q, float* scale, float* sum);
+
+  // y = x / sqrt(mean(x^2) + eps) * w; w == nullptr means 1. x == y allowed.
+  void (*rms_norm)(const float* x, const float* w, float eps, size_t n, float* y);
+  // x += y
+  void (*add)(float* x, const float* y, size_t n);
+  // x *= s
+  void (*scale)(float* x, float s, size_t n);
+  // y = gelu_tanh(gate) * up; any aliasing of whole arrays allowed.
+  void (*gelu_mul)(const float* gate, const float* up, size_t n, float* y);
+  // x = cap * tanh(x / cap)
+  void (*softcap)(float* x, float cap, size_t n);
+  // Rotates halves: (x[d], x[d + half]) by the angle whose cosine and sine are cos[d], sin[d]; d < half.
+  void (*rope)(float* x, const float* cos, const float* sin, size_t half);
+
+  // Attends G query rows (float32 [G, E], all of one KV head) to the positions [begin, end) of one page of K and V
+  // (each [kPagePositions, E] of the KvType), updating state[G] and accumulator [G, E]. Scale 1.0.
+  void (*attend_page[2])(const float* q, size_t G, size_t E, const void* k, const void* v, int begin, int end,
+                         SoftmaxState* state, float* accumulator);
+  // float32 row -> KV row of E values.
+  void (*store_kv[2])(const float* x, size_t E, void* row);
+};
+
+// All rows built into this library, best first; the last is "generic".
+const Kernels* const* kernel_rows(size_t* count);
+// The best row for these features, or the one called `name` if given (nullptr when unknown or when the features lack).
+const Kernels* select_kernels(uint32_t features, const char* name);
+}  // namespace g4
