@@ -1,0 +1,37 @@
+// KVMeta: the registry from layer to the keys and values it reads. A pure function of the configuration.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "model/config.h"
+
+namespace g4 {
+struct KvLayer {
+  bool is_sliding = false;
+  int source_layer = 0;   // the layer whose K and V this one reads: itself if it owns them
+  int window = 0;         // positions seen: p-window+1 ... p; 0: all
+  int kv_head_count = 0;  // K
+  int head_dim = 0;       // E
+  uint64_t offset =
+      0;  // of the source's K among the values of one position, all owning layers in order, K then V
+  // Values (of K and V together) that one position takes in the source layer.
+  uint64_t position_values() const {
+    return 2 * static_cast<uint64_t>(kv_head_count) * static_cast<uint64_t>(head_dim);
+  }
+};
+
+class KvMeta {
+ public:
+  // The configuration has passed read_config: every shared layer has an owning layer of its own kind.
+  explicit KvMeta(const ModelConfig& config);
+  const KvLayer& operator[](int layer) const { return layers_[static_cast<size_t>(layer)]; }
+  int layer_count() const { return static_cast<int>(layers_.size()); }
+  int owner_count() const { return owner_count_; }               // layers [0, owner_count) own K and V
+  uint64_t position_values() const { return position_values_; }  // over all owning layers
+
+ private:
+  std::vector<KvLayer> layers_;
+  int owner_count_ = 0;
+  uint64_t position_values_ = 0;
+};
+}  // namespace g4

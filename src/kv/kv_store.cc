@@ -1,0 +1,136 @@
+#include "kv/kv_store.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+
+namespace g4 {
+namespace {
+int page_count(int positions) { return (positions + kPagePositions - 1) / kPagePositions; }
+}  // namespace
+
+KvStore::KvStore(const KvMeta& meta, KvType type, int rewind_margin)
+    : meta_(&meta),
+      type_(type),
+      rewind_margin_(rewind_margin),
+      layers_(static_cast<size_t>(meta.owner_count())) {}
+
+size_t KvStore::page_bytes(int layer) const {
+  return 2 * static_cast<size_t>(meta(layer).kv_head_count) * kPagePositions *
+         kv_row_bytes(type_, meta(layer).head_dim);
+}
+
+// A page is [K or V, head, position, E].
+size_t KvStore::row_offset(int layer, int row, int head, bool value) const {
+  const KvLayer& m = meta(layer);
+  const size_t head_index = static_cast<size_t>((value ? m.kv_head_count : 0) + head);
+  return (head_index * kPagePositions + static_cast<size_t>(row)) * kv_row_bytes(type_, m.head_dim);
+}
+
+int KvStore::first_needed_page(int layer, int position) const {
+  const int window = meta(layer).window;
+  return window == 0 ? 0 : std::max(0, position - window + 1 - rewind_margin_) / kPagePositions;
+}
+
+Status KvStore::make_writable(Layer& layer, int index, int page) {
+  const size_t slot = static_cast<size_t>(page - layer.first_page);
+  const bool exists = slot < layer.pages.size();
+  if (exists && layer.pages[slot].unique()) return absl::OkStatus();
+  G4_ASSIGN_OR_RETURN(auto bytes, AlignedBuffer<uint8_t>::create(page_bytes(index)));
+  if (exists)
+    std::memcpy(bytes.data(), layer.pages[slot].data(), bytes.size());
+  else
+    std::memset(bytes.data(), 0,
+                bytes.size());  // vector loads may read rows not written yet: keep them finite
+  PageRef fresh(std::move(bytes));
+  if (exists)
+    layer.pages[slot] = std::move(fresh);
+  else
+    layer.pages.push_back(std::move(fresh));
+  return absl::OkStatus();
+}
+
+Status KvStore::prepare_step(int count) {
+  for (int i = 0; i < meta_->owner_count(); ++i) {
+    Layer& layer = layers_[static_cast<size_t>(i)];
+    for (const int keep = first_needed_page(i, position_); layer.first_page < keep && !layer.pages.empty();
+         ++layer.first_page) {
+      layer.set_aside.push_back(std::move(layer.pages.front()));
+      layer.pages.pop_front();
+    }
+    for (int page = position_ / kPagePositions; page < page_count(position_ + count); ++page)
+      G4_RETURN_IF_ERROR(make_writable(layer, i, page));
+  }
+  position_ += count;
+  return absl::OkStatus();
+}
+
+void KvStore::commit() {
+  for (Layer& layer : layers_) layer.set_aside.clear();
+}
+
+void KvStore::rollback() {
+  for (Layer& layer : layers_) {
+    for (; !layer.set_aside.empty(); layer.set_aside.pop_back(), --layer.first_page)
+      layer.pages.push_front(std::move(layer.set_aside.back()));
+  }
+  truncate(append_start_);
+}
+
+void KvStore::truncate(int position) {
+  G4_DCHECK(position <= position_);
+  for (Layer& layer : layers_) {
+    const int keep = std::max(0, page_count(position) - layer.first_page);
+    while (static_cast<int>(layer.pages.size()) > keep) layer.pages.pop_back();
+    if (layer.pages.empty()) layer.first_page = page_count(position);
+    if (position == 0) layer.first_page = 0;
+  }
+  position_ = position;
+}
+
+int KvStore::rewind_min() const {
+  int lowest = 0;
+  for (int i = 0; i < meta_->owner_count(); ++i) {
+    const int first = layers_[static_cast<size_t>(i)].first_page * kPagePositions;
+    if (first > 0) lowest = std::max(lowest, first + meta(i).window - 1);
+  }
+  return std::min(lowest, position_);
+}
+
+uint8_t* KvStore::k_row(int layer, int position, int head) {
+  return const_cast<uint8_t*>(k_page(layer, position / kPagePositions, 0)) +
+         row_offset(layer, position % kPagePositions, head, false);
+}
+uint8_t* KvStore::v_row(int layer, int position, int head) {
+  return const_cast<uint8_t*>(k_page(layer, position / kPagePositions, 0)) +
+         row_offset(layer, position % kPagePositions, head, true);
+}
+const uint8_t* KvStore::k_page(int layer, int page, int head) const {
+  const Layer& l = layers_[static_cast<size_t>(layer)];
+  G4_DCHECK(page >= l.first_page && page - l.first_page < static_cast<int>(l.pages.size()));
+  return l.pages[static_cast<size_t>(page - l.first_page)].data() + row_offset(layer, 0, head, false);
+}
+const uint8_t* KvStore::v_page(int layer, int page, int head) const {
+  return k_page(layer, page, 0) + row_offset(layer, 0, head, true);
+}
+
+uint64_t KvStore::size_bytes() const {
+  uint64_t bytes = 0;
+  for (int i = 0; i < meta_->owner_count(); ++i)
+    bytes += layers_[static_cast<size_t>(i)].pages.size() * page_bytes(i);
+  return bytes;
+}
+
+uint64_t KvStore::full_size_bytes(const KvMeta& meta, KvType type, int context, int step) {
+  const KvStore shape(meta, type);
+  uint64_t bytes = 0;
+  for (int i = 0; i < meta.owner_count(); ++i) {
+    const int window = meta[i].window;
+    const int held =
+        window == 0 ? context : std::min(context, window + kRewindMargin + step + kPagePositions);
+    bytes += static_cast<uint64_t>(page_count(held)) * shape.page_bytes(i);
+  }
+  return bytes;
+}
+}  // namespace g4

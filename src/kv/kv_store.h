@@ -1,0 +1,81 @@
+// The keys and values of one session, in pages of kPagePositions positions that start at multiples of it. A
+// full layer keeps all its pages; a sliding layer keeps those its window and the rewind margin still reach, a
+// ring whose memory does not grow with the context. Pages are shared between forks and copied by whoever
+// writes first.
+//
+// Because pages start at fixed positions, attention always sums over the same blocks, however the tokens came
+// in.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "base/status.h"
+#include "kernels/table.h"
+#include "kv/kv_meta.h"
+#include "kv/page.h"
+
+namespace g4 {
+inline constexpr int kRewindMargin =
+    256;  // positions a sliding layer keeps beyond its window, for exact rewinds
+
+inline size_t kv_row_bytes(KvType type, int head_dim) {
+  return static_cast<size_t>(head_dim) * (type == KvType::kF16 ? 2 : 4);
+}
+
+class KvStore {
+ public:
+  // meta must outlive the store.
+  KvStore(const KvMeta& meta, KvType type, int rewind_margin = kRewindMargin);
+
+  KvType type() const { return type_; }
+  int position() const { return position_; }
+  // Shares all pages; both stores go on independently. O(pages).
+  KvStore fork() const { return *this; }
+
+  // An append: begin(), then for each step prepare_step and the writes, then commit(); or rollback() for a
+  // store as before begin().
+  void begin_append() { append_start_ = position_; }
+  // Makes positions [position(), position() + count) writable in every layer and moves position() past them.
+  // Sliding pages that no row of this or a later step can see are set aside. Errors: memory (then only
+  // rollback may follow).
+  Status prepare_step(int count);
+  void commit();
+  void rollback();
+
+  // Forgets all from `position` on; exact if position >= rewind_min(), or 0.
+  void truncate(int position);
+  int rewind_min() const;
+
+  // Rows [E] of one position and head, in an owning layer. Writable between prepare_step and commit.
+  uint8_t* k_row(int layer, int position, int head);
+  uint8_t* v_row(int layer, int position, int head);
+  // Rows of all positions of a page, [kPagePositions, E]. The page holds what the window reaches.
+  const uint8_t* k_page(int layer, int page, int head) const;
+  const uint8_t* v_page(int layer, int page, int head) const;
+
+  uint64_t size_bytes() const;  // all pages held, also those shared with forks
+  // Bytes the pages take when `context` positions are held and a step takes up to `step` of them.
+  static uint64_t full_size_bytes(const KvMeta& meta, KvType type, int context, int step);
+
+ private:
+  struct Layer {
+    std::deque<PageRef> pages;  // pages first_page, first_page + 1, ...
+    int first_page = 0;
+    std::vector<PageRef> set_aside;  // dropped since begin_append, in order: rollback puts them back
+  };
+  const KvLayer& meta(int layer) const { return (*meta_)[layer]; }
+  size_t page_bytes(int layer) const;
+  size_t row_offset(int layer, int row, int head, bool value) const;
+  // The first page that a row at `position` or later can see, the margin included.
+  int first_needed_page(int layer, int position) const;
+  Status make_writable(Layer& layer, int index, int page);
+
+  const KvMeta* meta_;
+  KvType type_;
+  int rewind_margin_;
+  int position_ = 0;
+  int append_start_ = 0;
+  std::vector<Layer> layers_;  // owning layers
+};
+}  // namespace g4
