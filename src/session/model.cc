@@ -1,0 +1,97 @@
+#include "session/model.h"
+
+#include <algorithm>
+#include <array>
+
+#include "io/gguf.h"
+#include "model/read_config.h"
+
+namespace g4 {
+namespace {
+constexpr std::string_view kPleTable = "per_layer_token_embd.weight";
+
+struct OpenGguf {
+  std::shared_ptr<MappedFile> file;
+  std::unique_ptr<TensorSource> source;
+};
+
+StatusOr<OpenGguf> open_file(const std::string& path) {
+  OpenGguf opened;
+  G4_ASSIGN_OR_RETURN(opened.file, MappedFile::open(path));
+  G4_ASSIGN_OR_RETURN(opened.source, open_gguf(opened.file));
+  return opened;
+}
+
+StatusOr<std::unique_ptr<DiskEmbedding>> open_ple(const OpenGguf& model, const ModelConfig& config,
+                                                  const ModelOptions& options) {
+  if (options.ple_path.empty())
+    return DiskEmbedding::open(model.file, *model.source, config, options.ple_mode);
+  G4_ASSIGN_OR_RETURN(OpenGguf own, open_file(options.ple_path));
+  return DiskEmbedding::open(own.file, *own.source, config, options.ple_mode);
+}
+
+const char* most_used_type(const TensorSource& source) {
+  std::array<uint64_t, kDTypeCount> bytes{};
+  for (const TensorView& tensor : source.tensors())
+    if (tensor.name.starts_with("blk.") && tensor.shape.size() >= 2)
+      bytes[static_cast<size_t>(tensor.type)] += tensor.size_bytes;
+  return dtype_info(static_cast<DType>(std::max_element(bytes.begin(), bytes.end()) - bytes.begin())).name;
+}
+}  // namespace
+
+Model::Model(std::shared_ptr<MappedFile> file, std::unique_ptr<TensorSource> source, Network network)
+    : file_(std::move(file)),
+      source_(std::move(source)),
+      network_(std::move(network)),
+      quantisation_(most_used_type(*source_)) {}
+
+StatusOr<std::shared_ptr<Model>> Model::read_headers(const std::string& path, const ModelOptions& options) {
+  G4_ASSIGN_OR_RETURN(OpenGguf opened, open_file(path));
+  G4_ASSIGN_OR_RETURN(ModelConfig config, read_config(*opened.source));
+  G4_ASSIGN_OR_RETURN(Weights weights, load_weights(*opened.source, config));
+  std::unique_ptr<DiskEmbedding> ple;
+  if (config.ple_dim > 0) {
+    G4_ASSIGN_OR_RETURN(ple, open_ple(opened, config, options));
+  }
+  KvMeta kv_meta(config);
+  Network network{std::move(config), std::move(weights), std::move(kv_meta), std::move(ple)};
+  return std::shared_ptr<Model>(
+      new Model(std::move(opened.file), std::move(opened.source), std::move(network)));
+}
+
+StatusOr<std::shared_ptr<const Model>> Model::open(const std::string& path, const ModelOptions& options,
+                                                   const LoadProgress& progress) {
+  G4_ASSIGN_OR_RETURN(std::shared_ptr<Model> model, read_headers(path, options));
+  G4_ASSIGN_OR_RETURN(model->tokenizer_, Tokenizer::from_metadata(*model->source_));
+  if (model->tokenizer_->vocab_size() != model->config().vocab_size)
+    return format_error(StrCat("tokenizer.ggml.tokens has ", model->tokenizer_->vocab_size(),
+                               " tokens, but token_embd.weight has ", model->config().vocab_size, " rows"));
+  G4_RETURN_IF_ERROR(model->load_pages(progress));
+  return std::shared_ptr<const Model>(std::move(model));
+}
+
+StatusOr<std::shared_ptr<const Model>> Model::open_headers(const std::string& path,
+                                                           const ModelOptions& options) {
+  return read_headers(path, options);
+}
+
+// Touches every page of the weights once, so that the first token does not wait for the disk without a word.
+Status Model::load_pages(const LoadProgress& progress) const {
+  constexpr uint64_t kPage = 4096, kStep = uint64_t{32} << 20;
+  uint64_t total = 0, done = 0;
+  for (const TensorView& tensor : source_->tensors())
+    if (tensor.name != kPleTable) total += tensor.size_bytes;
+  for (const TensorView& tensor : source_->tensors()) {
+    if (tensor.name == kPleTable) continue;
+    for (uint64_t begin = 0; begin < tensor.size_bytes; begin += kStep) {
+      const uint64_t count = std::min(kStep, tensor.size_bytes - begin);
+      if (progress && !progress(done, total)) return cancelled_error();
+      file_->will_need(tensor.offset + begin, count);
+      const volatile uint8_t* bytes = tensor.data + begin;
+      for (uint64_t i = 0; i < count; i += kPage) static_cast<void>(bytes[i]);
+      done += count;
+    }
+  }
+  return progress && !progress(total, total) ? cancelled_error() : absl::OkStatus();
+}
+}  // namespace g4

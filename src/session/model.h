@@ -1,0 +1,50 @@
+// A model: what its files hold, opened and checked. Immutable; shared by all its sessions.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+#include "io/mapped_file.h"
+#include "io/tensor_source.h"
+#include "nn/network.h"
+#include "text/tokenizer.h"
+
+namespace g4 {
+struct ModelOptions {
+  std::string ple_path;  // GGUF that holds the PLE table; empty: the model file
+  DiskEmbedding::Mode ple_mode = DiskEmbedding::Mode::kMapped;
+};
+
+// (done bytes, total bytes) -> false to stop.
+using LoadProgress = std::function<bool(uint64_t, uint64_t)>;
+
+class Model {
+ public:
+  // Opens and checks everything, then brings the weights (not the PLE table) into memory, with progress.
+  // Errors: io, format, unsupported, memory, cancelled (progress returned false).
+  static StatusOr<std::shared_ptr<const Model>> open(const std::string& path, const ModelOptions& options,
+                                                     const LoadProgress& progress);
+  // Everything but the weights' pages and the tokenizer: for estimates.
+  static StatusOr<std::shared_ptr<const Model>> open_headers(const std::string& path,
+                                                             const ModelOptions& options);
+
+  const Network& network() const { return network_; }
+  const ModelConfig& config() const { return network_.config; }
+  const std::shared_ptr<const Tokenizer>& tokenizer() const { return tokenizer_; }
+  // The tensor type that holds most bytes of the layers' matrices: "Q4_0".
+  const char* quantisation() const { return quantisation_; }
+  uint64_t ple_bytes() const { return network_.ple == nullptr ? 0 : network_.ple->size_bytes(); }
+
+ private:
+  Model(std::shared_ptr<MappedFile> file, std::unique_ptr<TensorSource> source, Network network);
+  static StatusOr<std::shared_ptr<Model>> read_headers(const std::string& path, const ModelOptions& options);
+  Status load_pages(const LoadProgress& progress) const;
+
+  std::shared_ptr<MappedFile> file_;
+  std::unique_ptr<TensorSource> source_;
+  Network network_;
+  std::shared_ptr<const Tokenizer> tokenizer_;
+  const char* quantisation_ = "";
+};
+}  // namespace g4

@@ -1,0 +1,135 @@
+// A session: one conversation with a model. Owns (with its forks) the weights and the PLE table on disk, the
+// KV registry and its own KV store, and offers prefill, decode, reset, fork, truncate.
+#pragma once
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "base/thread_pool.h"
+#include "kernels/table.h"
+#include "kv/kv_store.h"
+#include "nn/forward.h"
+#include "session/model.h"
+#include "session/sampler.h"
+
+namespace g4 {
+struct SessionOptions {
+  int context = 0;       // positions; 0: the model's maximum, at most kDefaultContext
+  int thread_count = 0;  // 0: physical cores
+  int chunk = 0;         // rows a step takes at most; 0: kDefaultChunk
+  KvType kv_type = KvType::kF16;
+  Precision precision = Precision::kInt8;
+  std::string cpu;  // kernel row; empty: the best
+  int rewind_margin = kRewindMargin;
+};
+inline constexpr int kDefaultContext = 32768;
+inline constexpr int kDefaultChunk = 256;
+
+struct SessionStats {
+  uint64_t prefill_tokens = 0, prefill_ns = 0;  // calls that evaluated more than one token
+  uint64_t decode_tokens = 0, decode_ns = 0;    // calls that evaluated one
+};
+
+struct MemoryEstimate {
+  uint64_t weights = 0, ple_disk = 0, kv = 0, scratch = 0;
+};
+
+// (tokens done, tokens in all) -> false to stop.
+using PrefillProgress = std::function<bool(size_t, size_t)>;
+
+class Session {
+ public:
+  // Errors: argument (an option), memory.
+  static StatusOr<std::unique_ptr<Session>> create(std::shared_ptr<const Model> model,
+                                                   const SessionOptions& options);
+  // What create and a full context would take.
+  static StatusOr<MemoryEstimate> estimate(const Model& model, const SessionOptions& options);
+  // An exact copy that goes its own way; KV pages are shared until written. Errors: state (busy), memory.
+  StatusOr<std::unique_ptr<Session>> fork();
+
+  // Appends tokens; all or nothing. Afterwards logits() are those after the last token. all_logits: nullptr,
+  // or [tokens, V]. Errors: argument (an id outside the vocabulary), context_full, cancelled, io, memory,
+  // state (busy).
+  Status prefill(std::span<const int32_t> tokens, float* all_logits, const PrefillProgress& progress);
+  // The same for several sessions of one model in one pass. All or nothing.
+  static Status prefill_batch(std::span<Session* const> sessions,
+                              std::span<const std::span<const int32_t>> tokens);
+  // Picks a token from logits(). Errors: state (no logits, busy), argument (an option).
+  StatusOr<int32_t> sample(const SamplingOptions& options);
+  // sample, then the token is evaluated. Errors: as both.
+  StatusOr<int32_t> decode(const SamplingOptions& options);
+  Status reset() { return truncate(0); }
+  // Errors: argument (beyond the end), state (below rewind_min(), busy).
+  Status truncate(int position);
+  // Ends the running call soon; from any thread, and from a signal handler. Without a running call it does
+  // nothing.
+  void cancel() {
+    if (busy_.load(std::memory_order_acquire)) cancel_.store(true, std::memory_order_release);
+  }
+
+  const Model& model() const { return *model_; }
+  const SessionOptions& options() const { return options_; }  // with the defaults filled in
+  const Kernels& kernels() const { return *kernels_; }
+  int position() const { return kv_.position(); }
+  int rewind_min() const { return kv_.rewind_min(); }
+  std::span<const int32_t> tokens() const { return tokens_; }
+  // The logits after the last position [V], or empty. May be changed in place before a sample.
+  std::span<float> logits() { return has_logits_ ? logits_.span() : std::span<float>(); }
+  const SessionStats& stats() const { return stats_; }
+  std::span<const uint64_t> layer_rows() const { return layer_rows_; }
+  uint64_t kv_bytes() const { return kv_.size_bytes(); }
+  uint64_t scratch_bytes() const;
+  // Listens to intermediate values of the passes to come; nullptr stops it.
+  void set_tap(Tap tap) { tap_ = std::move(tap); }
+
+  // Holds the session for one call. Nested calls from callbacks of the holder fail with a state error.
+  class Busy {
+   public:
+    explicit Busy(Session& session);
+    ~Busy();
+    Busy(const Busy&) = delete;
+    Busy& operator=(const Busy&) = delete;
+    const Status& status() const { return status_; }
+
+   private:
+    Session& session_;
+    Status status_;
+  };
+  // As the public ones, for a caller that holds Busy.
+  Status evaluate(std::span<const int32_t> tokens, float* all_logits, const PrefillProgress& progress);
+  StatusOr<int32_t> pick(const SamplingOptions& options);
+  Status append_generated(int32_t token);
+
+ private:
+  Session(std::shared_ptr<const Model> model, const SessionOptions& options, const Kernels& kernels,
+          KvStore kv);
+  static Status evaluate_batch(std::span<Session* const> sessions,
+                               std::span<const std::span<const int32_t>> tokens, float* all_logits,
+                               const PrefillProgress& progress);
+  Status check_tokens(std::span<const int32_t> tokens) const;
+  Status run_rows(std::span<Session* const> sessions, std::span<const std::span<const int32_t>> tokens,
+                  float* all_logits, const PrefillProgress& progress);
+
+  std::shared_ptr<const Model> model_;
+  SessionOptions options_;
+  const Kernels* kernels_;
+  KvStore kv_;
+  std::unique_ptr<ThreadPool> pool_;
+  Activations activations_;
+  std::unique_ptr<Forward> forward_;
+  std::vector<int32_t> tokens_;
+  size_t generated_begin_ = 0;  // tokens_ from here on were generated since the last prefill
+  AlignedBuffer<float> logits_,
+      next_logits_;  // [V]; a pass writes the second, which replaces the first if all went well
+  bool has_logits_ = false;
+  std::unique_ptr<Sampler> sampler_;
+  SessionStats stats_;
+  std::vector<uint64_t> layer_rows_;
+  Tap tap_;
+  std::atomic<bool> busy_{false}, cancel_{false};
+};
+}  // namespace g4
