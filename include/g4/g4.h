@@ -142,7 +142,7 @@ typedef struct g4_session_options {
   g4_precision precision;
   const char* cpu;        /* a name of g4_cpus(); NULL: the best */
   const char* ple_path;   /* GGUF that holds per_layer_token_embd.weight; NULL: the model file */
-  uint32_t chunk_count;   /* tokens a prefill step takes at most; 0: 512. Does not change results */
+  uint32_t chunk_count;   /* tokens a prefill step takes at most; 0: 256. Does not change results */
   uint32_t reserved;      /* 0 */
   g4_event_callback callback; /* G4_EVENT_LOAD while opening; NULL: none */
   void* payload;
@@ -363,12 +363,13 @@ G4_API g4_status g4_decode(int32_t* token, g4_session* session, const g4_samplin
 
 typedef int32_t g4_finish_reason;
 #define G4_FINISH_NONE 0
-#define G4_FINISH_STOP 1        /* <eos>, or the end of the turn */
-#define G4_FINISH_TOOL_CALL 2   /* the model called a tool and waits for its answer */
-#define G4_FINISH_STOP_STRING 3 /* a string of options.stops came up; it is not part of the text */
-#define G4_FINISH_LENGTH 4      /* max_token_count, or the context is full */
-#define G4_FINISH_CALLBACK 5    /* the callback returned 1 */
-#define G4_FINISH_CANCELLED 6   /* g4_cancel */
+#define G4_FINISH_TURN 1        /* <turn|>: the model ended its turn */
+#define G4_FINISH_EOS 2         /* <eos>, or another end that the file declares */
+#define G4_FINISH_TOOL_CALL 3   /* <|tool_response>: the model called a tool and waits for its answer */
+#define G4_FINISH_STOP_STRING 4 /* a string of options.stops came up; it is not part of the text */
+#define G4_FINISH_LENGTH 5      /* max_token_count, or the context is full */
+#define G4_FINISH_CALLBACK 6    /* the callback returned 1 */
+#define G4_FINISH_CANCELLED 7   /* g4_cancel */
 
 #define G4_GENERATE_IGNORE_STOP 1u   /* go on after stop tokens */
 #define G4_GENERATE_LOGITS_EVENTS 2u /* send G4_EVENT_LOGITS before each token */

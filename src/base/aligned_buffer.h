@@ -1,4 +1,5 @@
-// One aligned allocation that reports failure instead of throwing. 64 bytes: a cache line, and the widest vector.
+// One aligned allocation that reports failure instead of throwing. 64 bytes: a cache line, and the widest
+// vector.
 #pragma once
 #include <cstddef>
 #include <cstdlib>

@@ -4,8 +4,12 @@
 #include <cstdint>
 
 namespace g4 {
-[[nodiscard]] inline bool checked_add(uint64_t a, uint64_t b, uint64_t* out) { return !__builtin_add_overflow(a, b, out); }
-[[nodiscard]] inline bool checked_mul(uint64_t a, uint64_t b, uint64_t* out) { return !__builtin_mul_overflow(a, b, out); }
+[[nodiscard]] inline bool checked_add(uint64_t a, uint64_t b, uint64_t* out) {
+  return !__builtin_add_overflow(a, b, out);
+}
+[[nodiscard]] inline bool checked_mul(uint64_t a, uint64_t b, uint64_t* out) {
+  return !__builtin_mul_overflow(a, b, out);
+}
 // Rounds up to a multiple of `alignment`, a power of two.
 [[nodiscard]] inline bool checked_align(uint64_t a, uint64_t alignment, uint64_t* out) {
   if (!checked_add(a, alignment - 1, out)) return false;

@@ -1,4 +1,5 @@
-// What this processor can do *and* the operating system allows. Plain data: detection runs once per call, keeps no state.
+// What this processor can do *and* the operating system allows. Plain data: detection runs once per call,
+// keeps no state.
 #pragma once
 #include <cstdint>
 

@@ -18,11 +18,13 @@ class ThreadPool {
 
   int size() const;
 
-  // Calls task(worker) once for every worker in [0, size()) and returns when all have ended. The task must not throw and must
-  // not call run again. One caller at a time.
+  // Calls task(worker) once for every worker in [0, size()) and returns when all have ended. The task must
+  // not throw and must not call run again. One caller at a time.
   template <typename Task>
   void run(Task&& task) {
-    run_erased([](void* context, int worker) { (*static_cast<std::remove_reference_t<Task>*>(context))(worker); }, &task);
+    run_erased(
+        [](void* context, int worker) { (*static_cast<std::remove_reference_t<Task>*>(context))(worker); },
+        &task);
   }
 
   // Calls body(begin, end) on contiguous shares of [0, count), each share but the last a multiple of `grain`.

@@ -1,4 +1,5 @@
-// Read-only view of a file: mapped, or read whole into memory where a mapping may fault (removable or network media).
+// Read-only view of a file: a mapping, and reads beside it for media where touching a mapping may fault
+// (removable or network).
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -11,7 +12,9 @@ namespace g4 {
 class MappedFile {
  public:
   enum class Access { kSequential, kRandom };
-  // Errors: io (missing, not a regular file, unreadable: the message has path and reason), format (empty file).
+  // The size is fixed here: what is appended later is not seen.
+  // Errors: io (missing, not a regular file, unreadable: the message has path and reason), format (empty
+  // file), memory.
   static StatusOr<std::shared_ptr<MappedFile>> open(const std::string& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
@@ -30,7 +33,7 @@ class MappedFile {
   MappedFile() = default;
   std::string path_;
   const uint8_t* data_ = nullptr;
-  uint64_t size_ = 0;
+  size_t size_ = 0;
   int fd_ = -1;
 };
 }  // namespace g4

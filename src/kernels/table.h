@@ -1,6 +1,7 @@
-// The kernels of one instruction set: plain C types, no state, no allocation. The generic row is the reference the others are
-// compared with. Every value a kernel writes depends only on the operands of that value, never on how many rows or tokens the
-// call covers: so the results of a model do not depend on chunking, batching or the number of threads, bit for bit.
+// The kernels of one instruction set: plain C types, no state, no allocation. The generic row is the
+// reference the others are compared with. Every value a kernel writes depends only on the operands of that
+// value, never on how many rows or tokens the call covers: so the results of a model do not depend on
+// chunking, batching or the number of threads, bit for bit.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -30,15 +31,17 @@ struct SoftmaxState {
 };
 
 struct Kernels {
-  const char* name;           // "generic", "avx2", ...
-  uint32_t required_features; // CpuFeature bits
+  const char* name;            // "generic", "avx2", ...
+  uint32_t required_features;  // CpuFeature bits
 
-  // y[t*ldy + n] = sum_k W[n, k] * x[t*ldx + k], weights decoded to float32. w: N rows of `stride` bytes. One entry per DType.
-  void (*matmul_f32[kDTypeCount])(const uint8_t* w, size_t stride, size_t N, size_t K, const float* x, size_t ldx, size_t T,
-                                  float* y, size_t ldy);
-  // The same with int8 activations and int32 sums per block; nullptr for the float types (F32, F16, BF16). K % 32 == 0.
-  void (*matmul_i8[kDTypeCount])(const uint8_t* w, size_t stride, size_t N, size_t K, const QuantizedActivations* x, size_t T,
-                                 float* y, size_t ldy);
+  // y[t*ldy + n] = sum_k W[n, k] * x[t*ldx + k], weights decoded to float32. w: N rows of `stride` bytes. One
+  // entry per DType.
+  void (*matmul_f32[kDTypeCount])(const uint8_t* w, size_t stride, size_t N, size_t K, const float* x,
+                                  size_t ldx, size_t T, float* y, size_t ldy);
+  // The same with int8 activations and int32 sums per block; nullptr for the float types (F32, F16, BF16). K
+  // % 32 == 0.
+  void (*matmul_i8[kDTypeCount])(const uint8_t* w, size_t stride, size_t N, size_t K,
+                                 const QuantizedActivations* x, size_t T, float* y, size_t ldy);
   // One row of activations: q[K], scale[K/32], sum[K/32]. K % 32 == 0.
   void (*quantize_row)(const float* x, size_t K, int8_t* q, float* scale, float* sum);
 
@@ -55,8 +58,8 @@ struct Kernels {
   // Rotates halves: (x[d], x[d + half]) by the angle whose cosine and sine are cos[d], sin[d]; d < half.
   void (*rope)(float* x, const float* cos, const float* sin, size_t half);
 
-  // Attends G query rows (float32 [G, E], all of one KV head) to the positions [begin, end) of one page of K and V
-  // (each [kPagePositions, E] of the KvType), updating state[G] and accumulator [G, E]. Scale 1.0.
+  // Attends G query rows (float32 [G, E], all of one KV head) to the positions [begin, end) of one page of K
+  // and V (each [kPagePositions, E] of the KvType), updating state[G] and accumulator [G, E]. Scale 1.0.
   void (*attend_page[2])(const float* q, size_t G, size_t E, const void* k, const void* v, int begin, int end,
                          SoftmaxState* state, float* accumulator);
   // float32 row -> KV row of E values.
@@ -65,6 +68,7 @@ struct Kernels {
 
 // All rows built into this library, best first; the last is "generic".
 const Kernels* const* kernel_rows(size_t* count);
-// The best row for these features, or the one called `name` if given (nullptr when unknown or when the features lack).
+// The best row for these features, or the one called `name` if given (nullptr when unknown or when the
+// features lack).
 const Kernels* select_kernels(uint32_t features, const char* name);
 }  // namespace g4

@@ -12,7 +12,8 @@ struct DTypeInfo {
   uint32_t gguf_id;       // ggml's number of the type
   uint32_t block_values;  // weights in a block; a row is a whole number of blocks
   uint32_t block_bytes;   // bytes of a block in the file
-  // Decodes `count` values (a multiple of block_values) exactly as the format defines them. `source` may be unaligned.
+  // Decodes `count` values (a multiple of block_values) exactly as the format defines them. `source` may be
+  // unaligned.
   void (*decode)(const uint8_t* source, float* values, size_t count);
 };
 const DTypeInfo& dtype_info(DType type);
@@ -24,8 +25,8 @@ inline size_t row_bytes(DType type, size_t cols) {
   return cols / info.block_values * info.block_bytes;
 }
 
-// A matrix in memory, rows one after the other in the file's own encoding. A view: the model's mapping owns the bytes.
-// An absent tensor is an empty view.
+// A matrix in memory, rows one after the other in the file's own encoding. A view: the model's mapping owns
+// the bytes. An absent tensor is an empty view.
 struct Matrix {
   const uint8_t* data = nullptr;
   DType type = DType::kF32;

@@ -1,0 +1,565 @@
+// The C ABI: each function checks its arguments, calls one method and translates the status. No logic lives
+// here.
+#include "g4/g4.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/cpu.h"
+#include "capi/error.h"
+#include "capi/structs.h"
+#include "io/gguf.h"
+#include "model/read_config.h"
+#include "session/generate.h"
+#include "session/session.h"
+#include "text/chat_parser.h"
+#include "text/chat_template.h"
+#include "text/tokenizer.h"
+
+struct g4_tokenizer {
+  std::shared_ptr<const g4::Tokenizer> tokenizer;
+};
+
+struct g4_session {
+  explicit g4_session(std::unique_ptr<g4::Session> s)
+      : session(std::move(s)), tokenizer{session->model().tokenizer()} {}
+  std::unique_ptr<g4::Session> session;
+  g4_tokenizer tokenizer;
+};
+
+namespace {
+using g4::argument_error;
+using g4::guarded;
+using g4::read_struct;
+using g4::Status;
+using g4::StatusOr;
+using g4::StrCat;
+using g4::write_buffer;
+using g4::write_struct;
+
+Status require(const void* pointer, const char* name) {
+  return pointer != nullptr ? absl::OkStatus() : argument_error(StrCat(name, " is NULL"));
+}
+Status check_flags(uint32_t flags, uint32_t known) {
+  return (flags & ~known) == 0 ? absl::OkStatus() : argument_error(StrCat("unknown flags ", flags & ~known));
+}
+Status check_count(const void* data, size_t count, const char* name) {
+  return data != nullptr || count == 0 ? absl::OkStatus()
+                                       : argument_error(StrCat(name, " is NULL, but its count is ", count));
+}
+
+g4_event event_of(g4_event_kind kind, uint64_t done, uint64_t total) {
+  g4_event event = G4_INIT(g4_event);
+  event.kind = kind;
+  event.done_count = done;
+  event.total_count = total;
+  event.token = -1;
+  event.text = "";
+  return event;
+}
+
+// A progress function that sends events; empty without a callback.
+std::function<bool(uint64_t, uint64_t)> progress_events(g4_event_kind kind, g4_event_callback callback,
+                                                        void* payload) {
+  if (callback == nullptr) return {};
+  return [=](uint64_t done, uint64_t total) {
+    const g4_event event = event_of(kind, done, total);
+    return callback(&event, payload) == 0;
+  };
+}
+
+struct OpenOptions {
+  g4::ModelOptions model;
+  g4::SessionOptions session;
+  g4::LoadProgress progress;
+};
+
+StatusOr<OpenOptions> open_options(const g4_session_options* given) {
+  G4_ASSIGN_OR_RETURN(const g4_session_options o, read_struct(given, "g4_session_options"));
+  G4_RETURN_IF_ERROR(check_flags(o.flags, G4_SESSION_PLE_READ));
+  constexpr uint32_t kMost = 1u << 30;
+  if (o.context_count > kMost || o.thread_count > kMost || o.chunk_count > kMost)
+    return argument_error("context_count, thread_count or chunk_count is out of range");
+  OpenOptions out;
+  if (o.flags & G4_SESSION_PLE_READ) out.model.ple_mode = g4::DiskEmbedding::Mode::kRead;
+  if (o.ple_path != nullptr) out.model.ple_path = o.ple_path;
+  if (o.cpu != nullptr) out.session.cpu = o.cpu;
+  out.session.context = static_cast<int>(o.context_count);
+  out.session.thread_count = static_cast<int>(o.thread_count);
+  out.session.chunk = static_cast<int>(o.chunk_count);
+  if (o.kv_type < G4_KV_DEFAULT || o.kv_type > G4_KV_F32)
+    return argument_error(StrCat("kv_type ", o.kv_type, " is unknown"));
+  out.session.kv_type = o.kv_type == G4_KV_F32 ? g4::KvType::kF32 : g4::KvType::kF16;
+  if (o.precision != G4_PRECISION_DEFAULT && o.precision != G4_PRECISION_F32)
+    return argument_error(StrCat("precision ", o.precision, " is unknown"));
+  out.session.precision = o.precision == G4_PRECISION_F32 ? g4::Precision::kF32 : g4::Precision::kInt8;
+  out.progress = progress_events(G4_EVENT_LOAD, o.callback, o.payload);
+  return out;
+}
+
+StatusOr<g4::SamplingOptions> sampling_options(const g4_sampling* given) {
+  G4_ASSIGN_OR_RETURN(const g4_sampling s, read_struct(given, "g4_sampling"));
+  G4_RETURN_IF_ERROR(check_flags(s.flags, G4_SAMPLING_GREEDY));
+  G4_RETURN_IF_ERROR(check_count(s.biases, s.bias_count, "biases"));
+  g4::SamplingOptions out;
+  const auto set = [](float value, float* target) {
+    if (value != 0) *target = value;
+  };
+  set(s.temperature, &out.temperature);
+  set(s.top_p, &out.top_p);
+  set(s.repetition_penalty, &out.repetition_penalty);
+  if (s.flags & G4_SAMPLING_GREEDY) out.temperature = 0;
+  if (s.top_k < -1)
+    return argument_error(StrCat("top_k is ", s.top_k, "; allowed is -1 (all), 0 (default) or more"));
+  if (s.top_k != 0) out.top_k = s.top_k == -1 ? 0 : s.top_k;
+  out.min_p = s.min_p;
+  out.presence_penalty = s.presence_penalty;
+  out.frequency_penalty = s.frequency_penalty;
+  out.seed = s.seed;
+  for (size_t i = 0; i < s.bias_count; ++i) out.bias.push_back({s.biases[i].token, s.biases[i].bias});
+  return out;
+}
+
+StatusOr<g4::RenderedChat> render(const g4_tokenizer* tokenizer, const char* conversation, size_t bytes,
+                                  const g4_chat_options* given) {
+  G4_RETURN_IF_ERROR(require(tokenizer, "tokenizer"));
+  G4_RETURN_IF_ERROR(check_count(conversation, bytes, "conversation"));
+  G4_ASSIGN_OR_RETURN(const g4_chat_options o, read_struct(given, "g4_chat_options"));
+  G4_RETURN_IF_ERROR(check_flags(o.flags, G4_CHAT_THINKING | G4_CHAT_NO_GENERATION_PROMPT));
+  if (o.chat_template < G4_TEMPLATE_AUTO || o.chat_template > G4_TEMPLATE_INTERLEAVED)
+    return argument_error(StrCat("chat_template ", o.chat_template, " is unknown"));
+  g4::ChatOptions options;
+  options.variant = o.chat_template == G4_TEMPLATE_AUTO
+                        ? g4::detect_chat_template(tokenizer->tokenizer->chat_template())
+                    : o.chat_template == G4_TEMPLATE_PLAIN ? g4::ChatTemplate::kPlain
+                                                           : g4::ChatTemplate::kInterleaved;
+  options.enable_thinking = (o.flags & G4_CHAT_THINKING) != 0;
+  options.add_generation_prompt = (o.flags & G4_CHAT_NO_GENERATION_PROMPT) == 0;
+  return g4::render_chat({conversation, bytes}, options);
+}
+
+g4::GenerateEvents generate_events(g4_event_callback callback, void* payload, bool logits_events) {
+  g4::GenerateEvents events;
+  if (callback == nullptr) return events;
+  events.prefill = progress_events(G4_EVENT_PREFILL, callback, payload);
+  events.token = [=](int32_t token, g4::Channel channel, std::string_view text, size_t count) {
+    g4_event event = event_of(G4_EVENT_TOKEN, count, 0);
+    event.token = token;
+    event.channel = static_cast<g4_channel>(channel);
+    event.text = text.data();
+    event.text_bytes = text.size();
+    return callback(&event, payload) == 0;
+  };
+  if (logits_events)
+    events.logits = [=](std::span<float> logits) {
+      g4_event event = event_of(G4_EVENT_LOGITS, 0, 0);
+      event.logits = logits.data();
+      event.logits_count = logits.size();
+      return callback(&event, payload) == 0;
+    };
+  return events;
+}
+}  // namespace
+
+extern "C" {
+
+uint32_t g4_abi_version(void) { return G4_ABI_VERSION; }
+const char* g4_version(void) { return G4_VERSION; }
+
+const char* g4_status_phrase(g4_status status) {
+  switch (status) {
+    case G4_OK:
+      return "ok";
+    case G4_ERR_ARGUMENT:
+      return "wrong argument";
+    case G4_ERR_BUFFER:
+      return "buffer too small";
+    case G4_ERR_STATE:
+      return "not possible in this state";
+    case G4_ERR_IO:
+      return "cannot read or write a file";
+    case G4_ERR_FORMAT:
+      return "damaged or inconsistent file";
+    case G4_ERR_UNSUPPORTED:
+      return "not supported";
+    case G4_ERR_MEMORY:
+      return "out of memory";
+    case G4_ERR_CONTEXT_FULL:
+      return "context full";
+    case G4_ERR_CANCELLED:
+      return "cancelled";
+    case G4_ERR_INTERNAL:
+      return "internal error";
+    default:
+      return "unknown status";
+  }
+}
+
+const char* g4_last_error(void) { return g4::last_error_message(); }
+
+const char* g4_cpus(void) {
+  static const std::string names = [] {
+    std::string list;
+    size_t count = 0;
+    const g4::Kernels* const* rows = g4::kernel_rows(&count);
+    const uint32_t features = g4::detect_cpu_features();
+    for (size_t i = 0; i < count; ++i)
+      if ((rows[i]->required_features & ~features) == 0)
+        list += (list.empty() ? "" : " ") + std::string(rows[i]->name);
+    return list;
+  }();
+  return names.c_str();
+}
+
+g4_status g4_session_open(g4_session** out, const char* path, const g4_session_options* options) {
+  return guarded([&]() -> Status {
+    G4_RETURN_IF_ERROR(require(out, "out"));
+    *out = nullptr;
+    G4_RETURN_IF_ERROR(require(path, "path"));
+    G4_ASSIGN_OR_RETURN(const OpenOptions o, open_options(options));
+    G4_ASSIGN_OR_RETURN(std::shared_ptr<const g4::Model> model, g4::Model::open(path, o.model, o.progress));
+    G4_ASSIGN_OR_RETURN(std::unique_ptr<g4::Session> session,
+                        g4::Session::create(std::move(model), o.session));
+    *out = new g4_session(std::move(session));
+    return absl::OkStatus();
+  });
+}
+
+g4_status g4_session_fork(g4_session** out, g4_session* session) {
+  return guarded([&]() -> Status {
+    G4_RETURN_IF_ERROR(require(out, "out"));
+    *out = nullptr;
+    G4_RETURN_IF_ERROR(require(session, "session"));
+    G4_ASSIGN_OR_RETURN(std::unique_ptr<g4::Session> copy, session->session->fork());
+    *out = new g4_session(std::move(copy));
+    return absl::OkStatus();
+  });
+}
+
+void g4_session_free(g4_session* session) { delete session; }
+
+g4_status g4_estimate(g4_memory_estimate* estimate, const char* path, const g4_session_options* options) {
+  return guarded([&]() -> Status {
+    G4_RETURN_IF_ERROR(require(path, "path"));
+    G4_ASSIGN_OR_RETURN(const OpenOptions o, open_options(options));
+    G4_ASSIGN_OR_RETURN(std::shared_ptr<const g4::Model> model, g4::Model::open_headers(path, o.model));
+    G4_ASSIGN_OR_RETURN(const g4::MemoryEstimate e, g4::Session::estimate(*model, o.session));
+    g4_memory_estimate result = {};
+    result.weights_bytes = e.weights;
+    result.ple_disk_bytes = e.ple_disk;
+    result.kv_bytes = e.kv;
+    result.scratch_bytes = e.scratch;
+    result.total_bytes = e.weights + e.kv + e.scratch;
+    return write_struct(estimate, result, "g4_memory_estimate");
+  });
+}
+
+g4_status g4_tokenizer_open(g4_tokenizer** out, const char* path) {
+  return guarded([&]() -> Status {
+    G4_RETURN_IF_ERROR(require(out, "out"));
+    *out = nullptr;
+    G4_RETURN_IF_ERROR(require(path, "path"));
+    G4_ASSIGN_OR_RETURN(std::shared_ptr<g4::MappedFile> file, g4::MappedFile::open(path));
+    G4_ASSIGN_OR_RETURN(std::unique_ptr<g4::TensorSource> source, g4::open_gguf(std::move(file)));
+    G4_ASSIGN_OR_RETURN(std::shared_ptr<const g4::Tokenizer> tokenizer,
+                        g4::Tokenizer::from_metadata(*source));
+    *out = new g4_tokenizer{std::move(tokenizer)};
+    return absl::OkStatus();
+  });
+}
+
+void g4_tokenizer_free(g4_tokenizer* tokenizer) { delete tokenizer; }
+const g4_tokenizer* g4_session_tokenizer(const g4_session* session) {
+  return session == nullptr ? nullptr : &session->tokenizer;
+}
+
+g4_status g4_tokenize(int32_t* tokens, size_t capacity, size_t* needed, const g4_tokenizer* tokenizer,
+                      const char* text, size_t text_bytes, uint32_t flags) {
+  return guarded([&]() -> Status {
+    G4_RETURN_IF_ERROR(require(tokenizer, "tokenizer"));
+    G4_RETURN_IF_ERROR(check_count(text, text_bytes, "text"));
+    G4_RETURN_IF_ERROR(check_flags(flags, G4_TOKENIZE_BOS | G4_TOKENIZE_SPECIAL));
+    G4_ASSIGN_OR_RETURN(std::vector<int32_t> ids,
+                        tokenizer->tokenizer->encode({text, text_bytes}, (flags & G4_TOKENIZE_SPECIAL) != 0));
+    if ((flags & G4_TOKENIZE_BOS) != 0) ids.insert(ids.begin(), tokenizer->tokenizer->special().bos);
+    return write_buffer<int32_t>(ids, tokens, capacity, needed);
+  });
+}
+
+g4_status g4_detokenize(char* text, size_t capacity, size_t* needed, const g4_tokenizer* tokenizer,
+                        const int32_t* tokens, size_t token_count, uint32_t flags) {
+  return guarded([&]() -> Status {
+    G4_RETURN_IF_ERROR(require(tokenizer, "tokenizer"));
+    G4_RETURN_IF_ERROR(check_count(tokens, token_count, "tokens"));
+    G4_RETURN_IF_ERROR(check_flags(flags, G4_DETOKENIZE_SPECIAL));
+    G4_ASSIGN_OR_RETURN(
+        const std::string out,
+        tokenizer->tokenizer->decode({tokens, token_count}, (flags & G4_DETOKENIZE_SPECIAL) != 0));
+    return write_buffer<char>(out, text, capacity, needed);
+  });
+}
+
+uint32_t g4_vocab_count(const g4_tokenizer* tokenizer) {
+  return tokenizer == nullptr ? 0 : static_cast<uint32_t>(tokenizer->tokenizer->vocab_size());
+}
+
+int32_t g4_is_stop(const g4_tokenizer* tokenizer, int32_t token) {
+  return tokenizer != nullptr && tokenizer->tokenizer->is_stop(token) ? 1 : 0;
+}
+
+g4_status g4_chat_render(char* text, size_t capacity, size_t* needed, const g4_tokenizer* tokenizer,
+                         const char* conversation, size_t conversation_bytes,
+                         const g4_chat_options* options) {
+  return guarded([&]() -> Status {
+    G4_ASSIGN_OR_RETURN(const g4::RenderedChat chat,
+                        render(tokenizer, conversation, conversation_bytes, options));
+    return write_buffer<char>(chat.text, text, capacity, needed);
+  });
+}
+
+g4_status g4_chat_tokenize(int32_t* tokens, size_t capacity, size_t* needed, const g4_tokenizer* tokenizer,
+                           const char* conversation, size_t conversation_bytes,
+                           const g4_chat_options* options) {
+  return guarded([&]() -> Status {
+    G4_ASSIGN_OR_RETURN(const g4::RenderedChat chat,
+                        render(tokenizer, conversation, conversation_bytes, options));
+    G4_ASSIGN_OR_RETURN(const std::vector<int32_t> ids, g4::tokenize_chat(*tokenizer->tokenizer, chat));
+    return write_buffer<int32_t>(ids, tokens, capacity, needed);
+  });
+}
+
+g4_status g4_chat_parse(char* json, size_t capacity, size_t* needed, const g4_tokenizer* tokenizer,
+                        const int32_t* tokens, size_t token_count) {
+  return guarded([&]() -> Status {
+    G4_RETURN_IF_ERROR(require(tokenizer, "tokenizer"));
+    G4_RETURN_IF_ERROR(check_count(tokens, token_count, "tokens"));
+    g4::ChatParser parser(*tokenizer->tokenizer);
+    std::string piece;
+    for (size_t i = 0; i < token_count; ++i) {
+      if (tokens[i] < 0 || tokens[i] >= tokenizer->tokenizer->vocab_size())
+        return argument_error(StrCat("token ", tokens[i], " at index ", i, " is outside the vocabulary"));
+      parser.push(tokens[i], &piece);
+    }
+    parser.finish(&piece);
+    return write_buffer<char>(parser.to_json(), json, capacity, needed);
+  });
+}
+
+g4_status g4_prefill(g4_session* session, const int32_t* tokens, size_t token_count,
+                     const g4_prefill_options* options) {
+  return guarded([&]() -> Status {
+    G4_RETURN_IF_ERROR(require(session, "session"));
+    G4_RETURN_IF_ERROR(check_count(tokens, token_count, "tokens"));
+    G4_ASSIGN_OR_RETURN(const g4_prefill_options o, read_struct(options, "g4_prefill_options"));
+    G4_RETURN_IF_ERROR(check_flags(o.flags, 0));
+    uint64_t logits_count = 0;
+    const uint64_t V = static_cast<uint64_t>(session->session->model().config().vocab_size);
+    if (o.all_logits != nullptr &&
+        (!g4::checked_mul(token_count, V, &logits_count) || o.all_logits_count < logits_count))
+      return argument_error(StrCat("all_logits holds ", o.all_logits_count, " values; ", token_count,
+                                   " tokens need ", token_count, " * ", V));
+    return session->session->prefill({tokens, token_count}, o.all_logits,
+                                     progress_events(G4_EVENT_PREFILL, o.callback, o.payload));
+  });
+}
+
+g4_status g4_prefill_batch(g4_session* const* sessions, const int32_t* const* tokens,
+                           const size_t* token_counts, size_t session_count) {
+  return guarded([&]() -> Status {
+    if (session_count == 0) return argument_error("session_count is 0");
+    G4_RETURN_IF_ERROR(require(sessions, "sessions"));
+    G4_RETURN_IF_ERROR(require(tokens, "tokens"));
+    G4_RETURN_IF_ERROR(require(token_counts, "token_counts"));
+    std::vector<g4::Session*> list;
+    std::vector<std::span<const int32_t>> token_lists;
+    for (size_t i = 0; i < session_count; ++i) {
+      G4_RETURN_IF_ERROR(require(sessions[i], "a session"));
+      G4_RETURN_IF_ERROR(check_count(tokens[i], token_counts[i], "tokens of a session"));
+      list.push_back(sessions[i]->session.get());
+      token_lists.emplace_back(tokens[i], token_counts[i]);
+    }
+    return g4::Session::prefill_batch(list, token_lists);
+  });
+}
+
+g4_status g4_logits(const float** logits, size_t* logits_count, g4_session* session) {
+  return guarded([&]() -> Status {
+    G4_RETURN_IF_ERROR(require(logits, "logits"));
+    G4_RETURN_IF_ERROR(require(logits_count, "logits_count"));
+    G4_RETURN_IF_ERROR(require(session, "session"));
+    const std::span<const float> values = session->session->logits();
+    if (values.empty()) return g4::state_error("there are no logits: evaluate at least one token first");
+    *logits = values.data();
+    *logits_count = values.size();
+    return absl::OkStatus();
+  });
+}
+
+g4_status g4_sample(int32_t* token, g4_session* session, const g4_sampling* sampling) {
+  return guarded([&]() -> Status {
+    G4_RETURN_IF_ERROR(require(token, "token"));
+    G4_RETURN_IF_ERROR(require(session, "session"));
+    G4_ASSIGN_OR_RETURN(const g4::SamplingOptions options, sampling_options(sampling));
+    G4_ASSIGN_OR_RETURN(*token, session->session->sample(options));
+    return absl::OkStatus();
+  });
+}
+
+g4_status g4_decode(int32_t* token, g4_session* session, const g4_sampling* sampling) {
+  return guarded([&]() -> Status {
+    G4_RETURN_IF_ERROR(require(token, "token"));
+    G4_RETURN_IF_ERROR(require(session, "session"));
+    G4_ASSIGN_OR_RETURN(const g4::SamplingOptions options, sampling_options(sampling));
+    G4_ASSIGN_OR_RETURN(*token, session->session->decode(options));
+    return absl::OkStatus();
+  });
+}
+
+g4_status g4_generate(g4_generate_result* result, g4_session* session, const g4_generate_options* options,
+                      g4_event_callback callback, void* payload) {
+  return guarded([&]() -> Status {
+    G4_RETURN_IF_ERROR(require(session, "session"));
+    G4_ASSIGN_OR_RETURN(const g4_generate_options o, read_struct(options, "g4_generate_options"));
+    G4_RETURN_IF_ERROR(check_flags(o.flags, G4_GENERATE_IGNORE_STOP | G4_GENERATE_LOGITS_EVENTS));
+    G4_RETURN_IF_ERROR(check_count(o.prompt, o.prompt_count, "prompt"));
+    G4_RETURN_IF_ERROR(check_count(o.stops, o.stop_count, "stops"));
+    g4::GenerateOptions generate;
+    generate.prompt = {o.prompt, o.prompt_count};
+    generate.max_tokens = o.max_token_count;
+    generate.ignore_stop_tokens = (o.flags & G4_GENERATE_IGNORE_STOP) != 0;
+    for (size_t i = 0; i < o.stop_count; ++i) {
+      G4_RETURN_IF_ERROR(require(o.stops[i], "a stop string"));
+      generate.stops.emplace_back(o.stops[i]);
+    }
+    G4_ASSIGN_OR_RETURN(generate.sampling, sampling_options(o.sampling));
+    const bool logits_events = (o.flags & G4_GENERATE_LOGITS_EVENTS) != 0;
+    G4_ASSIGN_OR_RETURN(
+        const g4::GenerateResult r,
+        g4::generate(*session->session, generate, generate_events(callback, payload, logits_events)));
+    if (result == nullptr) return absl::OkStatus();
+    g4_generate_result out = {};
+    out.finish_reason = static_cast<g4_finish_reason>(r.finish);
+    out.prompt_token_count = r.prompt_tokens;
+    out.generated_token_count = r.generated_tokens;
+    out.prefill_ns = r.prefill_ns;
+    out.decode_ns = r.decode_ns;
+    return write_struct(result, out, "g4_generate_result");
+  });
+}
+
+void g4_cancel(g4_session* session) {
+  if (session != nullptr) session->session->cancel();
+}
+
+size_t g4_position(const g4_session* session) {
+  return session == nullptr ? 0 : static_cast<size_t>(session->session->position());
+}
+
+g4_status g4_tokens(int32_t* tokens, size_t capacity, size_t* needed, g4_session* session) {
+  return guarded([&]() -> Status {
+    G4_RETURN_IF_ERROR(require(session, "session"));
+    return write_buffer<int32_t>(session->session->tokens(), tokens, capacity, needed);
+  });
+}
+
+g4_status g4_reset(g4_session* session) {
+  return guarded([&]() -> Status {
+    G4_RETURN_IF_ERROR(require(session, "session"));
+    return session->session->reset();
+  });
+}
+
+size_t g4_rewind_min(const g4_session* session) {
+  return session == nullptr ? 0 : static_cast<size_t>(session->session->rewind_min());
+}
+
+g4_status g4_truncate(g4_session* session, size_t position) {
+  return guarded([&]() -> Status {
+    G4_RETURN_IF_ERROR(require(session, "session"));
+    if (position > static_cast<size_t>(session->session->position()))
+      return argument_error(StrCat("cannot truncate to position ", position, ": the session stands at ",
+                                   session->session->position()));
+    return session->session->truncate(static_cast<int>(position));
+  });
+}
+
+g4_status g4_session_info(g4_info* info, const g4_session* session) {
+  return guarded([&]() -> Status {
+    G4_RETURN_IF_ERROR(require(session, "session"));
+    const g4::Session& s = *session->session;
+    const g4::ModelConfig& c = s.model().config();
+    g4_info out = {};
+    out.layer_count = static_cast<uint32_t>(c.layer_count());
+    out.hidden_size = static_cast<uint32_t>(c.hidden_dim);
+    out.head_count = static_cast<uint32_t>(c.head_count);
+    out.vocab_count = static_cast<uint32_t>(c.vocab_size);
+    out.context_count = static_cast<uint32_t>(s.options().context);
+    out.model_context_count = static_cast<uint32_t>(c.context_length);
+    out.sliding_window = static_cast<uint32_t>(c.sliding_window);
+    out.shared_kv_layer_count = static_cast<uint32_t>(c.shared_kv_layer_count);
+    out.ple_size = static_cast<uint32_t>(c.ple_dim);
+    out.expert_count = static_cast<uint32_t>(c.expert_count);
+    out.thread_count = static_cast<uint32_t>(s.options().thread_count);
+    out.weights_bytes = s.model().network().weights.mapped_bytes;
+    out.ple_bytes = s.model().ple_bytes();
+    out.kv_type = s.options().kv_type == g4::KvType::kF32 ? G4_KV_F32 : G4_KV_F16;
+    out.precision = s.options().precision == g4::Precision::kF32 ? G4_PRECISION_F32 : G4_PRECISION_DEFAULT;
+    out.architecture = c.architecture.c_str();
+    out.name = c.name.c_str();
+    out.variant = g4::variant_name(c);
+    out.quantisation = s.model().quantisation();
+    out.cpu = s.kernels().name;
+    return write_struct(info, out, "g4_info");
+  });
+}
+
+g4_status g4_kv_layer_info(g4_kv_layer* row, const g4_session* session, uint32_t layer) {
+  return guarded([&]() -> Status {
+    G4_RETURN_IF_ERROR(require(session, "session"));
+    const g4::KvMeta& meta = session->session->model().network().kv_meta;
+    if (layer >= static_cast<uint32_t>(meta.layer_count()))
+      return argument_error(StrCat("layer ", layer, " does not exist; the model has ", meta.layer_count()));
+    const g4::KvLayer& r = meta[static_cast<int>(layer)];
+    g4_kv_layer out = {};
+    out.is_sliding = r.is_sliding ? 1 : 0;
+    out.source_layer = static_cast<uint32_t>(r.source_layer);
+    out.window = static_cast<uint32_t>(r.window);
+    out.kv_head_count = static_cast<uint32_t>(r.kv_head_count);
+    out.head_size = static_cast<uint32_t>(r.head_dim);
+    out.offset_bytes = r.offset * (session->session->options().kv_type == g4::KvType::kF32 ? 4 : 2);
+    return write_struct(row, out, "g4_kv_layer");
+  });
+}
+
+g4_status g4_session_stats(g4_stats* stats, const g4_session* session) {
+  return guarded([&]() -> Status {
+    G4_RETURN_IF_ERROR(require(session, "session"));
+    const g4::Session& s = *session->session;
+    g4_stats out = {};
+    out.prefill_ns = s.stats().prefill_ns;
+    out.decode_ns = s.stats().decode_ns;
+    out.prefill_token_count = s.stats().prefill_tokens;
+    out.decode_token_count = s.stats().decode_tokens;
+    out.evaluated_token_count = out.prefill_token_count + out.decode_token_count;
+    out.kv_bytes = s.kv_bytes();
+    out.scratch_bytes = s.scratch_bytes();
+    if (s.model().network().ple != nullptr) {
+      const g4::DiskEmbedding::Counters counters = s.model().network().ple->counters();
+      out.ple_row_count = counters.rows;
+      out.ple_read_bytes = counters.bytes;
+      out.ple_ns = counters.ns;
+    }
+    return write_struct(stats, out, "g4_stats");
+  });
+}
+
+g4_status g4_layer_rows(uint64_t* rows, size_t capacity, size_t* needed, const g4_session* session) {
+  return guarded([&]() -> Status {
+    G4_RETURN_IF_ERROR(require(session, "session"));
+    return write_buffer<uint64_t>(session->session->layer_rows(), rows, capacity, needed);
+  });
+}
+
+}  // extern "C"
