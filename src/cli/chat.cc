@@ -1,0 +1,185 @@
+// g4 chat: a conversation. The session keeps what it has evaluated; each turn evaluates only what the
+// conversation adds to that.
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "cli/answer.h"
+#include "cli/commands.h"
+
+namespace g4::cli {
+namespace {
+constexpr const char* kHelp =
+    "/reset        forget the conversation\n"
+    "/system TEXT  set the system message; without TEXT: take it away\n"
+    "/stats        tokens, times and memory of the last answer\n"
+    "/quit         leave, as Ctrl-D does\n"
+    "A line that ends with \\ goes on in the next. Ctrl-C stops an answer.\n"
+    "To send a message that begins with /, put a space in front.\n";
+
+struct ChatOptions {
+  ModelOptions model;
+  AnswerOptions answer;
+  std::string system;
+};
+
+// Drops what the session holds beyond its common beginning with `tokens` and returns how many of them it then
+// holds: at most all but one, for something must be evaluated to go on from. Sliding layers may not reach
+// back that far; then it starts anew.
+size_t keep_common_prefix(Session& session, const std::vector<int32_t>& tokens) {
+  const std::vector<int32_t> held = session.tokens();
+  const auto [end, end_held] = std::mismatch(tokens.begin(), tokens.end(), held.begin(), held.end());
+  const size_t common = std::min(static_cast<size_t>(end - tokens.begin()), tokens.size() - 1);
+  if (common == held.size()) return common;
+  if (common < session.rewind_min()) {
+    session.reset();
+    return 0;
+  }
+  session.truncate(common);
+  return common;
+}
+
+class Chat {
+ public:
+  Chat(Terminal& terminal, ChatOptions& options)
+      : terminal_(terminal),
+        options_(options),
+        session_(options.model.open(terminal)),
+        is_interactive_(isatty(STDIN_FILENO) == 1) {
+    set_system(options.system);
+  }
+
+  int run() {
+    if (is_interactive_) greet();
+    while (const std::optional<std::string> line = read_message()) {
+      if (line->starts_with('/')) {
+        if (*line == "/quit") return 0;
+        obey(*line);
+      } else if (line->find_first_not_of(" \t") != std::string::npos) {
+        answer(*line);
+      }
+    }
+    if (is_interactive_) terminal_.err.write("\n");
+    return 0;
+  }
+
+ private:
+  void greet() {
+    const g4_info info = session_.info();
+    terminal_.err.write(info.name[0] == '\0' ? info.architecture : info.name, Style::kBold);
+    terminal_.err.write(
+        format(" (%s, %s) on %u thread%s of %s, context %u\n/help shows the commands, Ctrl-D leaves.\n\n",
+               info.variant, info.quantisation, info.thread_count, info.thread_count == 1 ? "" : "s",
+               info.cpu, info.context_count),
+        Style::kDim);
+  }
+
+  // A message of one or more lines; nothing at the end of input or after a second Ctrl-C.
+  std::optional<std::string> read_message() {
+    std::string message;
+    bool was_interrupted = false;
+    bool goes_on = false;
+    while (true) {
+      if (is_interactive_) terminal_.err.write(goes_on ? "... " : "> ", Style::kPrompt);
+      std::string line;
+      switch (lines_.read(line)) {
+        case LineReader::Result::kEnd:
+          return goes_on ? std::optional(message) : std::nullopt;
+        case LineReader::Result::kInterrupted:
+          if (!is_interactive_) interrupt::end_process();
+          if (was_interrupted) return std::nullopt;
+          terminal_.err.write("\n(Ctrl-C again or Ctrl-D leaves)\n", Style::kDim);
+          was_interrupted = true;
+          goes_on = false;
+          message.clear();
+          continue;
+        case LineReader::Result::kLine:
+          break;
+      }
+      was_interrupted = false;
+      goes_on = line.ends_with('\\');
+      if (goes_on) line.back() = '\n';
+      message += line;
+      if (!goes_on) return message;
+    }
+  }
+
+  void obey(const std::string& command) {
+    if (command == "/help") {
+      terminal_.err.write(kHelp, Style::kDim);
+    } else if (command == "/reset") {
+      messages_.clear();
+      set_system(system_);
+    } else if (command == "/system" || command.starts_with("/system ")) {
+      set_system(command.substr(std::min(command.size(), std::string_view("/system ").size())));
+    } else if (command == "/stats") {
+      if (last_) {
+        print_stats(terminal_, session_, *last_);
+      } else {
+        complain("there is no answer yet");
+      }
+    } else {
+      complain("there is no command " + command + "; /help shows those there are");
+    }
+  }
+
+  void set_system(const std::string& text) {
+    system_ = text;
+    if (!messages_.empty() && messages_.front()["role"] == "system") messages_.erase(0);
+    if (!text.empty()) messages_.insert(messages_.begin(), {{"role", "system"}, {"content", text}});
+  }
+
+  // One turn. On failure, and if nothing was answered, the conversation is as before.
+  void answer(const std::string& message) {
+    const nlohmann::json before = messages_;
+    messages_.push_back({{"role", "user"}, {"content", message}});
+    try {
+      const TokenizerView tokenizer = session_.tokenizer();
+      const std::vector<int32_t> tokens =
+          tokenizer.chat_tokenize(conversation_text(messages_), options_.answer.chat_options());
+      const size_t held = keep_common_prefix(session_, tokens);
+      last_ = stream_answer(terminal_, session_, std::span(tokens).subspan(held), options_.answer);
+      messages_.push_back(nlohmann::json::parse(tokenizer.chat_parse(last_->tokens)));
+      if (last_->tokens.empty()) messages_ = before;
+      explain_end(terminal_, session_, *last_);
+      if (options_.answer.stats) print_stats(terminal_, session_, *last_);
+    } catch (const Error& error) {
+      messages_ = before;
+      complain(error.status() == G4_ERR_CONTEXT_FULL
+                   ? std::string(error.what()) + " (/reset starts anew; --context sets how many tokens fit)"
+                   : error.what());
+    }
+    if (is_interactive_) terminal_.err.write("\n");
+    interrupt::clear();
+  }
+
+  void complain(const std::string& problem) {
+    terminal_.err.write("g4: " + without_controls(problem) + "\n");
+  }
+
+  Terminal& terminal_;
+  ChatOptions& options_;
+  Session session_;
+  bool is_interactive_;
+  LineReader lines_;
+  std::string system_;
+  nlohmann::json messages_ = nlohmann::json::array();
+  std::optional<Answer> last_;
+};
+}  // namespace
+
+Command add_chat(CLI::App& program) {
+  auto options = std::make_shared<ChatOptions>();
+  CLI::App* app = program.add_subcommand("chat", "Talk with the model");
+  options->model.add_to(*app);
+  app->add_option("--system", options->system, "System message")->option_text("TEXT");
+  options->answer.add_to(*app);
+  return {app, [options](Terminal& terminal) {
+            interrupt::install();
+            return Chat(terminal, *options).run();
+          }};
+}
+}  // namespace g4::cli
