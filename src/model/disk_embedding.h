@@ -1,4 +1,5 @@
-// DiskEmbedding: the per-layer-embedding (PLE) table, half of E2B, left on disk. Only the rows of the tokens in a batch are read.
+// DiskEmbedding: the per-layer-embedding (PLE) table, half of E2B, left on disk. Only the rows of the tokens
+// in a batch are read.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -22,26 +23,34 @@ class DiskEmbedding {
   };
 
   // The table is the tensor per_layer_token_embd.weight of `source`, whose bytes lie in `file`.
-  // Errors: format (absent, wrong shape or type: named).
-  static StatusOr<std::unique_ptr<DiskEmbedding>> open(std::shared_ptr<MappedFile> file, const TensorSource& source,
-                                                       const ModelConfig& config, Mode mode);
+  // Errors: format (absent or of the wrong shape; the message names it).
+  static StatusOr<std::unique_ptr<DiskEmbedding>> open(std::shared_ptr<MappedFile> file,
+                                                       const TensorSource& source, const ModelConfig& config,
+                                                       Mode mode);
   // Rows in the table; may be fewer than the vocabulary.
   size_t row_count() const { return table_.rows; }
   uint64_t size_bytes() const { return table_.size_bytes(); }
   DType type() const { return table_.type; }
 
-  // Asks the system for the rows of these tokens, all at once, and returns at once. Ids out of range are ignored.
+  // Asks the system for the rows of these tokens, all at once, and returns at once. Ids out of range are
+  // ignored.
   void prefetch(std::span<const int32_t> tokens) const;
-  // out [tokens, L*P] float32, unscaled. Any number of threads. Errors: argument (a token beyond the table), io (kRead).
+  // out [tokens, L*P] float32, unscaled. Any number of threads. Errors: argument (a token beyond the table;
+  // nothing is written), io and memory (kRead).
   Status read_rows(std::span<const int32_t> tokens, float* out) const;
   Counters counters() const;
 
  private:
   DiskEmbedding() = default;
+  // Gives the mapped pages back once enough rows were touched, so that the table never becomes resident as a
+  // whole.
+  void limit_residency(uint64_t new_rows) const;
+
   std::shared_ptr<MappedFile> file_;
-  Matrix table_;            // [rows, L*P]
-  uint64_t offset_ = 0;     // of the table in the file
+  Matrix table_;         // [rows, L*P]
+  uint64_t offset_ = 0;  // of the table in the file
   Mode mode_ = Mode::kMapped;
   mutable std::atomic<uint64_t> rows_{0}, bytes_{0}, ns_{0};
+  mutable std::atomic<uint64_t> touched_bytes_{0};  // at most resident since the pages were last given back
 };
 }  // namespace g4

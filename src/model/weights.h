@@ -10,7 +10,8 @@
 #include "quant/dtype.h"
 
 namespace g4 {
-using Vector = std::span<const float>;  // float32, in the mapping if it is aligned there, else a copy owned by Weights
+using Vector =
+    std::span<const float>;  // float32, in the mapping if it is aligned there, else a copy owned by Weights
 
 // A stack of equal matrices, one per expert.
 struct MatrixStack {
@@ -21,45 +22,46 @@ struct MatrixStack {
 };
 
 struct LayerWeights {
-  Vector attn_norm;             // [D]
-  Matrix attn_q;                // [H*E, D]
-  Vector attn_q_norm;           // [E]
-  Matrix attn_k;                // [K*E, D]; empty in KV-shared layers
-  Vector attn_k_norm;           // [E]
-  Matrix attn_v;                // [K*E, D]; empty where V is the raw K, and in KV-shared layers
-  Matrix attn_output;           // [D, H*E]
-  Vector post_attention_norm;   // [D]
-  Vector ffn_norm;              // [D]
-  Matrix ffn_gate, ffn_up;      // [F, D]
-  Matrix ffn_down;              // [D, F]
-  Vector post_ffw_norm;         // [D]
+  Vector attn_norm;            // [D]
+  Matrix attn_q;               // [H*E, D]
+  Vector attn_q_norm;          // [E]
+  Matrix attn_k;               // [K*E, D]; empty in KV-shared layers
+  Vector attn_k_norm;          // [E]
+  Matrix attn_v;               // [K*E, D]; empty where V is the raw K, and in KV-shared layers
+  Matrix attn_output;          // [D, H*E]
+  Vector post_attention_norm;  // [D]
+  Vector ffn_norm;             // [D]
+  Matrix ffn_gate, ffn_up;     // [F, D]
+  Matrix ffn_down;             // [D, F]
+  Vector post_ffw_norm;        // [D]
   // Mixture of experts, empty in dense models.
-  Matrix router;                // ffn_gate_inp [X, D]
-  Vector router_scale;          // [D]
+  Matrix router;                                            // ffn_gate_inp [X, D]
+  Vector router_scale;                                      // [D]
   Vector pre_ffw_norm_2, post_ffw_norm_1, post_ffw_norm_2;  // [D]
-  MatrixStack expert_gate_up;   // X times [2*Fx, D]: gate rows, then up rows
-  MatrixStack expert_down;      // X times [D, Fx]
-  Vector expert_scale;          // [X]
+  MatrixStack expert_gate_up;                               // X times [2*Fx, D]: gate rows, then up rows
+  MatrixStack expert_down;                                  // X times [D, Fx]
+  Vector expert_scale;                                      // [X]
   // Per-layer embedding, empty in models without it.
-  Matrix ple_gate;              // inp_gate [P, D]
-  Matrix ple_proj;              // proj [D, P]
-  Vector ple_post_norm;         // post_norm [D]
-  float output_scale = 1.0f;    // layer_output_scale
+  Matrix ple_gate;            // inp_gate [P, D]
+  Matrix ple_proj;            // proj [D, P]
+  Vector ple_post_norm;       // post_norm [D]
+  float output_scale = 1.0f;  // layer_output_scale
 };
 
 struct Weights {
-  Matrix token_embd;            // [V, D]
-  Matrix output;                // [V, D]; the token embedding itself where the file has no output.weight
-  Vector output_norm;           // [D]
-  Vector rope_freqs;            // [E_full/2] divisors of the full layers' frequencies; empty: all 1
-  Matrix ple_model_proj;        // per_layer_model_proj [L*P, D]
-  Vector ple_proj_norm;         // [P]
+  Matrix token_embd;      // [V, D]
+  Matrix output;          // [V, D]; the token embedding itself where the file has no output.weight
+  Vector output_norm;     // [D]
+  Vector rope_freqs;      // [E_full/2] divisors of the full layers' frequencies; empty: all 1
+  Matrix ple_model_proj;  // per_layer_model_proj [L*P, D]
+  Vector ple_proj_norm;   // [P]
   std::vector<LayerWeights> layers;
   std::vector<std::unique_ptr<float[]>> copies;  // what Vector views could not point at in the mapping
-  uint64_t mapped_bytes = 0;    // bytes of all tensors above, the PLE table not among them
+  uint64_t mapped_bytes = 0;                     // bytes of all tensors above, the PLE table not among them
 };
 
-// Finds and checks every tensor the configuration asks for: name, type, shape. The source must outlive the result.
-// per_layer_token_embd is not among them (see DiskEmbedding). Errors: format, naming the tensor, what it is and what it must be.
+// Finds and checks every tensor the configuration asks for: name, type, shape. The source must outlive the
+// result. per_layer_token_embd is not among them (see DiskEmbedding). Errors: format, naming the tensor, what
+// it is and what it must be.
 StatusOr<Weights> load_weights(const TensorSource& source, const ModelConfig& config);
 }  // namespace g4
