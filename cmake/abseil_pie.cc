@@ -1,5 +1,6 @@
-// Stands in, inside libg4.so only, for two objects of Abseil's archives that cannot be linked there (see abseil.cmake): sampling of
-// Cords is off, and thread ids and processor counts are asked for each time. Neither matters to Status and string functions.
+// Stands in, inside libg4.so only, for two objects of Abseil's archives that cannot be linked there (see
+// abseil.cmake): sampling of Cords is off, and thread ids and processor counts are asked for each time.
+// Neither matters to Status and string functions.
 #include <sys/syscall.h>
 #include <unistd.h>
 

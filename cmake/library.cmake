@@ -18,7 +18,7 @@ find_package(Threads REQUIRED)
 target_link_libraries(g4_objects PUBLIC ${g4_links} Threads::Threads)
 include(${PROJECT_SOURCE_DIR}/cmake/isa.cmake OPTIONAL)
 if(COMMAND g4_add_isa)
-  g4_add_isa(g4_objects)
+  g4_add_isa()
 endif()
 
 file(STRINGS ${PROJECT_SOURCE_DIR}/include/g4/g4.h g4_abi_version REGEX "^#define G4_ABI_VERSION ")

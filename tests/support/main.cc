@@ -51,7 +51,8 @@ int main(int argc, char** argv) {
   Catch::Session session;
   const int status = session.run(argc, argv);
   const auto& config = session.config();
-  if (config.listTests() || config.listTags() || config.listReporters() || config.listTestNamesOnly()) return status;
+  if (config.listTests() || config.listTags() || config.listReporters() || config.listTestNamesOnly())
+    return status;
   std::printf("%d passed, %d failed, %d skipped\n", counts.passed, counts.failed, counts.skipped);
   return status != 0 || counts.failed > 0;
 }

@@ -9,7 +9,9 @@
 namespace g4 {
 namespace fs = std::filesystem;
 
-std::string golden_path(const std::string& relative) { return std::string(G4_TEST_GOLDEN_DIR "/") + relative; }
+std::string golden_path(const std::string& relative) {
+  return std::string(G4_TEST_GOLDEN_DIR "/") + relative;
+}
 
 std::string golden_source_path(const std::string& relative) {
   return std::string(G4_TEST_SOURCE_DIR "/tests/golden/") + relative;

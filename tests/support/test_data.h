@@ -8,11 +8,13 @@
 
 namespace g4 {
 [[noreturn]] void skip_test_case(const std::string& reason);
-// A file of the prepared reference models: "tiny/e2b-tiny/model.gguf". The build unpacks them (tests/golden/pack.sh says from what).
+// A file of the prepared reference models: "tiny/e2b-tiny/model.gguf". The build unpacks them
+// (tests/golden/pack.sh says from what).
 std::string golden_path(const std::string& relative);
 // A file of tests/golden in the source tree: "tokenizer/tiny.json".
 std::string golden_source_path(const std::string& relative);
-// A file of ../shared/models next to the repository, if it is there: large files that are not part of the repository.
+// A file of ../shared/models next to the repository, if it is there: large files that are not part of the
+// repository.
 std::optional<std::string> shared_path(const std::string& relative);
 // The whole file, or a failure of the test case.
 std::string read_file(const std::string& path);

@@ -1,0 +1,16 @@
+# Unpacks the reference models and derives those that are not packed, then compares every file with SHA256SUMS.
+#   cmake -D OUTPUT=<folder> -D DERIVE=<derive_models> -P unpack.cmake
+file(REMOVE_RECURSE ${OUTPUT})
+file(ARCHIVE_EXTRACT INPUT ${CMAKE_CURRENT_LIST_DIR}/models.tar.xz DESTINATION ${OUTPUT})
+execute_process(COMMAND ${DERIVE} ${OUTPUT}/tiny/quant-tiny COMMAND_ERROR_IS_FATAL ANY)
+file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/SHA256SUMS lines)
+foreach(line IN LISTS lines)
+  string(REGEX MATCH "^([0-9a-f]+)  (.+)$" matched "${line}")
+  set(expected ${CMAKE_MATCH_1})
+  set(name ${CMAKE_MATCH_2})
+  file(SHA256 ${OUTPUT}/${name} actual)
+  if(NOT actual STREQUAL expected)
+    message(FATAL_ERROR "${OUTPUT}/${name} is not the reference file: SHA-256 ${actual}, expected ${expected}")
+  endif()
+endforeach()
+file(TOUCH ${OUTPUT}/complete)
