@@ -1,0 +1,38 @@
+// A row of the kernel table from a vocabulary: the algorithms once, for every instruction set and every type.
+// An instruction set that does better somewhere replaces that entry of its row.
+#pragma once
+#include "kernels/attention_body.h"
+#include "kernels/matmul_body.h"
+#include "kernels/row_body.h"
+#include "kernels/table.h"
+#include "quant/all.h"
+
+namespace g4 {
+namespace {
+template <class V, class Type>
+constexpr auto matmul_i8_or_null() {
+  decltype(&matmul_i8<V, Q8_0>) function = nullptr;
+  if constexpr (Type::kQuantised) function = &matmul_i8<V, Type>;
+  return function;
+}
+
+template <class V, class... Types>
+constexpr Kernels make_kernels(const char* name, uint32_t required_features, TypeList<Types...>) {
+  return {
+      .name = name,
+      .required_features = required_features,
+      .matmul_f32 = {&matmul_f32<V, Types>...},
+      .matmul_i8 = {matmul_i8_or_null<V, Types>()...},
+      .quantize_row = &quantize_row<V>,
+      .rms_norm = &rms_norm<V>,
+      .add = &add<V>,
+      .scale = &scale<V>,
+      .gelu_mul = &gelu_mul<V>,
+      .softcap = &softcap<V>,
+      .rope = &rope<V>,
+      .attend_page = {&attend_page<V, uint16_t>, &attend_page<V, float>},
+      .store_kv = {&store_kv<V, uint16_t>, &store_kv<V, float>},
+  };
+}
+}  // namespace
+}  // namespace g4

@@ -1,0 +1,27 @@
+#include "quant/dtype.h"
+
+#include "quant/all.h"
+
+namespace g4 {
+namespace {
+struct Table {
+  DType types[kDTypeCount];
+  DTypeInfo infos[kDTypeCount];
+};
+template <class... Types>
+constexpr Table make_table(TypeList<Types...>) {
+  return {{Types::kType...},
+          {{Types::kName, Types::kGgufId, Types::kBlockValues, sizeof(typename Types::Block),
+            &decode_blocks<Types>}...}};
+}
+constexpr Table kTable = make_table(AllTypes());
+}  // namespace
+
+const DTypeInfo& dtype_info(DType type) { return kTable.infos[static_cast<size_t>(type)]; }
+
+const DType* dtype_from_gguf(uint32_t gguf_id) {
+  for (const DType& type : kTable.types)
+    if (dtype_info(type).gguf_id == gguf_id) return &type;
+  return nullptr;
+}
+}  // namespace g4
