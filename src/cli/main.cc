@@ -35,6 +35,15 @@ std::string hint(g4_status status) {
   }
 }
 
+// What is wrong with the command line, and where to read how it should be.
+std::string usage_message(const CLI::App& program, const CLI::ParseError& error) {
+  const std::vector<CLI::App*> chosen = program.get_subcommands();
+  if (!chosen.empty())
+    return std::string(error.what()) + " (see g4 " + chosen.front()->get_name() + " --help)";
+  const std::vector<std::string> words = program.remaining();
+  return (words.empty() ? "no command given" : "there is no command " + words.front()) + " (see g4 --help)";
+}
+
 int run_program(int argc, char** argv, Terminal& terminal) {
   CLI::App program("g4 runs Gemma 4 models on CPUs.\nMODEL is a GGUF file; left out, it is the demo model.",
                    "g4");
@@ -47,11 +56,7 @@ int run_program(int argc, char** argv, Terminal& terminal) {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return program.exit(error);  // help and version
-    std::string name = "g4";
-    for (const Command& command : commands) {
-      if (*command.app) name += " " + command.app->get_name();
-    }
-    return fail(terminal, kUsage, std::string(error.what()) + " (see " + name + " --help)");
+    return fail(terminal, kUsage, usage_message(program, error));
   }
   for (const Command& command : commands) {
     if (*command.app) return command.run(terminal);

@@ -1,0 +1,54 @@
+"""g4 info, g4 bench, g4 --version: tables and JSON."""
+import json
+import re
+
+from harness import DEMO, answer, expect, expect_equal, main, test
+
+
+@test
+def info_as_json():
+    info = json.loads(answer("info", "--json", "--context", "500", "--threads", "1"))
+    expect_equal({key: info[key] for key in ("path", "architecture", "quantisation", "layer_count", "hidden_size", "vocab_count",
+                                             "context_count", "model_context_count", "sliding_window", "shared_kv_layer_count",
+                                             "ple_size", "expert_count", "thread_count", "kv_type")},
+                 {"path": info["path"], "architecture": "gemma4", "quantisation": "Q8_0", "layer_count": 10, "hidden_size": 128,
+                  "vocab_count": 2048, "context_count": 500, "model_context_count": 2048, "sliding_window": 64,
+                  "shared_kv_layer_count": 5, "ple_size": 32, "expert_count": 0, "thread_count": 1, "kv_type": "f16"})
+    expect_equal([row["source_layer"] for row in info["kv_layers"]], [0, 1, 2, 3, 4, 3, 3, 3, 3, 4])
+    expect_equal([row["kind"] for row in info["kv_layers"]], (["sliding"] * 4 + ["full"]) * 2)
+    estimate = info["estimate"]
+    expect_equal(estimate["total_bytes"], estimate["weights_bytes"] + estimate["kv_bytes"] + estimate["scratch_bytes"])
+
+
+@test
+def info_as_a_table():
+    table = answer("info", DEMO)
+    for word in ("g4 demo", "gemma4", "Q8_0", "2048", "sliding", "KV cache"):
+        expect(word in table, f"{word} is not in the table")
+
+
+@test
+def bench_as_json():
+    bench = json.loads(answer("bench", "--prefill", "48", "--decode", "8", "--threads", "2", "--repeat", "2", "--depth", "16", "--json"))
+    for key in ("open_seconds", "prefill_tokens_per_s", "decode_tokens_per_s", "resident_bytes", "peak_resident_bytes",
+                "time_to_first_token_seconds", "resident_anonymous_bytes", "resident_file_bytes", "weights_bytes", "kv_bytes"):
+        expect(isinstance(bench[key], (int, float)) and bench[key] > 0, f"{key} is {bench[key]!r}")
+    for key, value in {"prefill_tokens": 48, "decode_tokens": 8, "threads": 2, "depth": 16, "context": 72}.items():
+        expect_equal(bench[key], value)
+    expect_equal(len(bench["runs"]), 2)
+    expect(bench["peak_resident_bytes"] >= bench["resident_bytes"], "the peak is below what is resident")
+
+
+@test
+def bench_as_a_table():
+    table = answer("bench", "--prefill", "16", "--decode", "4", "--repeat", "1")
+    for pattern in (r"prefill +16 ", r"decode +4 ", r"first token", r"open", r"memory .*peak"):
+        expect(re.search(pattern, table), f"{pattern} is not in the table")
+
+
+@test
+def version():
+    expect(re.fullmatch(r"g4 \d+\.\d+\.\d+\n", answer("--version")), "g4 --version")
+
+
+main()
