@@ -64,6 +64,7 @@ void Forward::route(int layer) {
   });
   linear_.set_input(act_.norm_TD.data(), T(), D_);
   linear_.product(w.router, act_.router_TX.data());
+  tap("router", layer, act_.router_TX.data(), X);
   choices_.resize(T() * used);
   order_.resize(X);
   for (size_t t = 0; t < T(); ++t) {

@@ -30,14 +30,15 @@ Forward::Forward(const Network& network, const Kernels& kernels, Precision preci
                                   network.weights.rope_freqs)) {}
 
 // The whole network (gemma4.md 2).
-Status Forward::run(std::span<const Row> rows, std::span<uint64_t> layer_rows, const Tap* tap) {
+Status Forward::run(std::span<const Row> rows, std::span<uint64_t> layer_rows, const Tap* listener) {
   G4_DCHECK(rows.size() <= act_.row_capacity);
   rows_.assign(rows.begin(), rows.end());
+  tap_ = listener;
   const bool has_ple = net_.ple != nullptr;
   const int L = net_.config.layer_count(), last_owner = net_.config.first_shared_layer() - 1;
 
   embed();
-  if (tap) (*tap)("embed", -1, act_.x_TD.data(), T(), D_);
+  tap("embed", -1, act_.x_TD.data(), D_);
   if (has_ple) {
     G4_RETURN_IF_ERROR(ple_identity());
     ple_context(0, last_owner);
@@ -50,17 +51,17 @@ Status Forward::run(std::span<const Row> rows, std::span<uint64_t> layer_rows, c
       keep_wanted_rows();
       if (T() == 0) break;
       if (has_ple) ple_context(last_owner, L);
-      if (has_ple && tap) (*tap)("ple", -1, act_.ple_TLP.data(), T(), ple_width());
+      tap("ple", -1, act_.ple_TLP.data(), ple_width());
     }
     attention(layer);
     feed_forward(layer);
     if (has_ple) ple_gate(layer);
     for_rows([&](size_t t) { kernels_.scale(act_.x_TD.data() + t * D_, weights(layer).output_scale, D_); });
     layer_rows[static_cast<size_t>(layer)] += T();
-    if (tap) (*tap)("layer", layer, act_.x_TD.data(), T(), D_);
+    tap("layer", layer, act_.x_TD.data(), D_);
     if (cancelled()) return cancelled_error();
   }
-  if (T() > 0) logits(tap);
+  if (T() > 0) logits();
   return cancelled() ? cancelled_error() : absl::OkStatus();
 }
 
@@ -112,9 +113,9 @@ void Forward::keep_wanted_rows() {
 }
 
 // logits = softcap(output · norm(x)), in blocks that go straight to where they are wanted.
-void Forward::logits(const Tap* tap) {
+void Forward::logits() {
   norm_rows(act_.x_TD.data(), net_.weights.output_norm, act_.norm_TD.data());
-  if (tap) (*tap)("final_norm", -1, act_.norm_TD.data(), T(), D_);
+  tap("final_norm", -1, act_.norm_TD.data(), D_);
   linear_.set_input(act_.norm_TD.data(), T(), D_);
   linear_.blocks(net_.weights.output, kRowBlock,
                  [&](float* tile, size_t n, size_t n_count, size_t t, size_t t_count) {

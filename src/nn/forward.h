@@ -46,7 +46,7 @@ class Forward {
   void mixture_of_experts(int layer);  // adds to block_TD
   void route(int layer);               // choices_ = the experts of every row
   void ple_gate(int layer);
-  void logits(const Tap* tap);
+  void logits();
 
   void attend(const Row& row, size_t t, int layer, size_t head_begin, size_t head_end);
   // out = norm(x) · w for T rows of D.
@@ -61,6 +61,9 @@ class Forward {
   }
   const LayerWeights& weights(int layer) const { return net_.weights.layers[static_cast<size_t>(layer)]; }
   const LayerConfig& config(int layer) const { return net_.config.layers[static_cast<size_t>(layer)]; }
+  void tap(std::string_view name, int layer, const float* values, size_t cols) const {
+    if (tap_ != nullptr) (*tap_)(name, layer, values, T(), cols);
+  }
   size_t ple_width() const { return net_.config.layers.size() * static_cast<size_t>(net_.config.ple_dim); }
   size_t T() const { return rows_.size(); }
   bool cancelled() const { return cancel_.load(std::memory_order_relaxed); }
@@ -73,6 +76,7 @@ class Forward {
   Linear linear_;
   const size_t D_;
   std::vector<double> rope_sliding_, rope_full_;  // frequencies
+  const Tap* tap_ = nullptr;                      // of the pass that runs
   std::vector<Row> rows_;
   std::vector<int32_t> tokens_;
   struct Choice {  // an expert of a token
