@@ -23,7 +23,8 @@ void quantize_row(const float* x, size_t K, int8_t* q, float* scale, float* sum)
       top = V::max_int(top, V::bits(absolute<V>(V::load(x + i))));
     float lanes[V::kLanes], largest = 0.0f;
     V::store(lanes, V::from_bits(top));
-    for (const float lane : lanes) largest = lane <= largest ? largest : lane;
+    for (const float lane : lanes)
+      if (!(lane <= largest) && largest == largest) largest = lane;  // once NaN, always NaN
     // Below 1e-30 the reciprocal would overflow: such a block is 0.
     const bool tiny = largest < 1e-30f;
     const Floats inverse = V::broadcast(tiny ? 0.0f : 127.0f / largest);

@@ -1,0 +1,158 @@
+#include "base/thread_pool.h"
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <climits>
+#include <ctime>
+#include <numeric>
+#include <set>
+#include <thread>
+#include <vector>
+
+#if defined(__linux__)
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
+
+namespace g4 {
+namespace {
+std::unique_ptr<ThreadPool> make_pool(int threads) {
+  auto pool = ThreadPool::create(threads);
+  REQUIRE(pool.ok());
+  return *std::move(pool);
+}
+
+TEST_CASE("every worker runs once a run, the caller as worker 0", "[base][threads]") {
+  for (const int threads : {1, 2, 3, 8}) {
+    const auto pool = make_pool(threads);
+    CHECK(pool->size() == threads);
+    for (int run = 0; run < 200; ++run) {
+      std::vector<int> calls(static_cast<size_t>(threads),
+                             0);  // plain ints: a worker's own, read after the run
+      std::vector<std::thread::id> ids(calls.size());
+      pool->run([&](int worker) {
+        ++calls[static_cast<size_t>(worker)];
+        ids[static_cast<size_t>(worker)] = std::this_thread::get_id();
+      });
+      REQUIRE(calls == std::vector<int>(calls.size(), 1));
+      REQUIRE(ids[0] == std::this_thread::get_id());
+      REQUIRE(std::set<std::thread::id>(ids.begin(), ids.end()).size() == ids.size());
+    }
+  }
+}
+
+TEST_CASE("parallel_for covers the range once, in shares of whole grains", "[base][threads]") {
+  for (const int threads : {1, 2, 3, 5}) {
+    const auto pool = make_pool(threads);
+    for (const size_t count : {0, 1, 7, 8, 9, 63, 64, 65, 1000}) {
+      for (const size_t grain : {1, 8, 64}) {
+        std::vector<int> seen(count, 0);
+        std::atomic<size_t> bad{0}, calls{0};
+        pool->parallel_for(count, grain, [&](size_t begin, size_t end) {
+          if (begin >= end || end > count || begin % grain != 0 || (end % grain != 0 && end != count)) ++bad;
+          ++calls;
+          for (size_t i = begin; i < end; ++i) ++seen[i];
+        });
+        CAPTURE(threads, count, grain);
+        REQUIRE(bad == 0);
+        REQUIRE(calls <= static_cast<size_t>(threads));
+        REQUIRE(seen == std::vector<int>(count, 1));
+      }
+    }
+  }
+}
+
+TEST_CASE("what a run wrote is seen by the next one, in any worker", "[base][threads]") {
+  const auto pool = make_pool(4);
+  std::vector<uint64_t> values(4, 1), next(4);
+  for (int run = 0; run < 2000; ++run) {
+    pool->run([&](int worker) {
+      const size_t w = static_cast<size_t>(worker);
+      next[w] = (values[(w + 1) % 4] + 3 * values[w]) % 1000003;
+    });
+    values.swap(next);
+  }
+  std::vector<uint64_t> expected(4, 1);
+  for (int run = 0; run < 2000; ++run) {
+    std::vector<uint64_t> step(4);
+    for (size_t w = 0; w < 4; ++w) step[w] = (expected[(w + 1) % 4] + 3 * expected[w]) % 1000003;
+    expected = step;
+  }
+  CHECK(values == expected);
+}
+
+// Runs with pauses between them: workers are found spinning, yielding and asleep.
+TEST_CASE("a run wakes workers from any state", "[base][threads]") {
+  const auto pool = make_pool(3);
+  for (const int microseconds : {0, 1, 10, 20, 50, 100, 200, 1000, 5000}) {
+    for (int run = 0; run < 20; ++run) {
+      std::this_thread::sleep_for(std::chrono::microseconds(microseconds));
+      std::atomic<int> calls{0};
+      pool->run([&](int worker) {
+        if (worker == run % 3) std::this_thread::sleep_for(std::chrono::microseconds(microseconds));
+        ++calls;
+      });
+      REQUIRE(calls == 3);
+    }
+  }
+}
+
+TEST_CASE("pools are independent and end in any state", "[base][threads]") {
+  std::atomic<int> calls{0};
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < 4; ++caller)
+    callers.emplace_back([&] {
+      for (int round = 0; round < 20; ++round) {
+        auto pool = ThreadPool::create(3);
+        if (!pool.ok()) return;
+        for (int run = 0; run < round; ++run) (*pool)->run([&](int) { ++calls; });
+      }
+    });
+  for (std::thread& caller : callers) caller.join();
+  CHECK(calls == 4 * 3 * (19 * 20 / 2));
+}
+
+TEST_CASE("an idle pool sleeps", "[base][threads]") {
+  const auto pool = make_pool(4);
+  pool->run([](int) {});
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const std::clock_t before = std::clock();  // processor time of all threads
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  const double used = static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
+  CHECK(used < 0.1);  // three spinning workers would use 0.9 s, or 0.3 s on a machine with one processor
+}
+
+TEST_CASE("a pool without workers or with absurdly many is refused", "[base][threads]") {
+  for (const int threads : {0, -1, INT_MIN, 1025, INT_MAX}) {
+    const auto pool = ThreadPool::create(threads);
+    CAPTURE(threads);
+    REQUIRE_FALSE(pool.ok());
+    CHECK(absl::IsInvalidArgument(pool.status()));
+    CHECK(std::string(pool.status().message()).find(std::to_string(threads)) != std::string::npos);
+  }
+}
+
+#if defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// In a process of its own, without room for the stacks of so many threads.
+TEST_CASE("when the system refuses a thread the pool is a status", "[base][threads]") {
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    const rlimit limit{rlim_t{1} << 30, rlim_t{1} << 30};
+    if (setrlimit(RLIMIT_AS, &limit) != 0) _exit(2);
+    const auto pool = ThreadPool::create(1000);
+    if (pool.ok()) _exit(3);
+    if (!absl::IsResourceExhausted(pool.status())) _exit(4);
+    const auto small = ThreadPool::create(2);  // those that had started are gone
+    _exit(small.ok() ? 0 : 5);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+}
+#endif
+}  // namespace
+}  // namespace g4

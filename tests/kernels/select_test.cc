@@ -1,0 +1,56 @@
+#include <catch2/catch.hpp>
+#include <set>
+#include <string>
+
+#include "tests/kernels/kernel_test.h"
+
+namespace g4 {
+namespace {
+TEST_CASE("a row is chosen by features and by name", "[kernels]") {
+  size_t count = 0;
+  const Kernels* const* rows = kernel_rows(&count);
+  REQUIRE(count >= 1);
+  CHECK(std::string(rows[count - 1]->name) == "generic");
+  CHECK(rows[count - 1]->required_features == 0);
+  CHECK(select_kernels(0, nullptr) == rows[count - 1]);
+  CHECK(select_kernels(~0u, nullptr) == rows[0]);
+  CHECK(select_kernels(~0u, "no such row") == nullptr);
+  CHECK(select_kernels(~0u, "") == nullptr);
+  std::set<std::string> names;
+  for (size_t i = 0; i < count; ++i) {
+    CAPTURE(rows[i]->name);
+    CHECK(names.insert(rows[i]->name).second);
+    CHECK(select_kernels(~0u, rows[i]->name) == rows[i]);
+    CHECK(select_kernels(rows[i]->required_features, rows[i]->name) == rows[i]);
+    for (int bit = 0; bit < 32; ++bit)  // any required feature that lacks rules the row out
+      if (rows[i]->required_features >> bit & 1)
+        CHECK(select_kernels(~(1u << bit), rows[i]->name) == nullptr);
+  }
+}
+
+TEST_CASE("every row has every kernel", "[kernels]") {
+  size_t count = 0;
+  const Kernels* const* rows = kernel_rows(&count);
+  for (size_t i = 0; i < count; ++i) {
+    const Kernels& row = *rows[i];
+    for (const DType type : all_types()) {
+      const size_t t = static_cast<size_t>(type);
+      CAPTURE(label(row, type));
+      CHECK(row.matmul_f32[t] != nullptr);
+      CHECK((row.matmul_i8[t] != nullptr) == (dtype_info(type).block_values > 1));
+    }
+    CHECK(row.quantize_row != nullptr);
+    CHECK(row.rms_norm != nullptr);
+    CHECK(row.add != nullptr);
+    CHECK(row.scale != nullptr);
+    CHECK(row.gelu_mul != nullptr);
+    CHECK(row.softcap != nullptr);
+    CHECK(row.rope != nullptr);
+    for (int type = 0; type < 2; ++type) {
+      CHECK(row.attend_page[type] != nullptr);
+      CHECK(row.store_kv[type] != nullptr);
+    }
+  }
+}
+}  // namespace
+}  // namespace g4
