@@ -1,8 +1,10 @@
-// UTF-8 <-> token ids, equal to the reference Gemma 4 tokenizer: BPE over the whole text by merge rank, spaces as U+2581, split
-// only at runs of newlines, unknown characters as <0xXX> byte tokens.
+// UTF-8 <-> token ids, equal to the reference Gemma 4 tokenizer: BPE over the whole text by merge rank,
+// spaces as U+2581, split only at runs of newlines, unknown characters as <0xXX> byte tokens.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,9 +12,18 @@
 
 #include "base/status.h"
 #include "io/tensor_source.h"
+#include "text/bpe.h"
+#include "text/flat_index.h"
 
 namespace g4 {
-enum class TokenType : uint8_t { kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6 };
+enum class TokenType : uint8_t {
+  kNormal = 1,
+  kUnknown = 2,
+  kControl = 3,
+  kUserDefined = 4,
+  kUnused = 5,
+  kByte = 6
+};
 
 // Ids of the tokens the chat format and the session need; -1 where the vocabulary has none.
 struct SpecialTokens {
@@ -22,7 +33,7 @@ struct SpecialTokens {
   int32_t tool_call_begin = -1, tool_call_end = -1;          // <|tool_call> <tool_call|>
   int32_t tool_response_begin = -1, tool_response_end = -1;  // <|tool_response> <tool_response|>
   int32_t quote = -1;                                        // <|"|>
-  int32_t image = -1, audio = -1, video = -1;                // <|image|> <|audio|> <|video|>: soft-token placeholders
+  int32_t image = -1, audio = -1, video = -1;  // <|image|> <|audio|> <|video|>: soft-token placeholders
   int32_t image_begin = -1, image_end = -1, audio_begin = -1, audio_end = -1;
 };
 
@@ -33,30 +44,74 @@ struct ByteRange {
 
 class Tokenizer {
  public:
-  // Errors: format (keys missing or of unequal length, merges that name absent tokens, special ids out of range: named).
+  // Copies what it needs: the source may go. Errors: format (a key missing, of unequal length, or naming what
+  // is not there: says which key and index), unsupported (a tokenizer of another kind).
   static StatusOr<std::shared_ptr<const Tokenizer>> from_metadata(const TensorSource& source);
-  virtual ~Tokenizer() = default;
+  Tokenizer(const Tokenizer&) = delete;
+  Tokenizer& operator=(const Tokenizer&) = delete;
 
-  virtual int vocab_size() const = 0;
-  virtual const SpecialTokens& special() const = 0;
+  int vocab_size() const { return static_cast<int>(types_.size()); }
+  const SpecialTokens& special() const { return special_; }
   // Ids that end an answer: eos, <turn|>, <|tool_response>, and what else the file declares (eot, eom).
-  virtual std::span<const int32_t> stop_ids() const = 0;
-  virtual bool is_stop(int32_t id) const = 0;
-  virtual TokenType type(int32_t id) const = 0;  // id in [0, vocab_size)
+  std::span<const int32_t> stop_ids() const { return stop_ids_; }
+  bool is_stop(int32_t id) const;
+  TokenType type(int32_t id) const { return types_[static_cast<size_t>(id)]; }  // id in [0, vocab_size)
   // The chat template the file carries, for telling variants apart; never executed. Empty if none.
-  virtual std::string_view chat_template() const = 0;
-  virtual int32_t find(std::string_view token_text) const = 0;  // -1 if absent
+  std::string_view chat_template() const { return chat_template_; }
+  int32_t find(std::string_view token_text) const;  // -1 if absent
 
-  // Text to ids; no <bos> is added. Invalid UTF-8 becomes byte tokens, byte by byte. Time linear in the text (up to a logarithm),
-  // flat stack. With parse_special, control and user-defined tokens written in the text are taken as such, except where they
-  // touch one of the `literal` ranges (sorted, disjoint): user text that must stay text.
-  // Errors: argument (a text of 2 GiB or more).
-  virtual StatusOr<std::vector<int32_t>> encode(std::string_view text, bool parse_special,
-                                                std::span<const ByteRange> literal = {}) const = 0;
-  // The bytes of one token: U+2581 as space, byte tokens as their byte; control tokens as nothing unless `special`.
-  // Pieces of consecutive tokens concatenate to the text; a single piece may end inside a UTF-8 character.
-  virtual void append_piece(int32_t id, bool special, std::string* out) const = 0;
+  // Text to ids; no <bos> is added. Invalid UTF-8 becomes byte tokens, byte by byte. Time linear in the text
+  // (up to a logarithm), flat stack. With parse_special, control and user-defined tokens written in the text
+  // are taken as such (the first, the longest), unless they overlap one of the `literal` ranges (sorted,
+  // disjoint): user text that must stay text. Errors: argument (a text of 2 GiB or more, literal ranges out
+  // of order).
+  StatusOr<std::vector<int32_t>> encode(std::string_view text, bool parse_special,
+                                        std::span<const ByteRange> literal = {}) const;
+  // The bytes of one token: U+2581 as space, byte tokens as their byte; control, user-defined and unknown
+  // tokens as nothing unless `special`. Pieces of consecutive tokens concatenate to the text; a single piece
+  // may end inside a UTF-8 character.
+  void append_piece(int32_t id, bool special, std::string* out) const;
   // Errors: argument (an id outside the vocabulary).
-  virtual StatusOr<std::string> decode(std::span<const int32_t> ids, bool special) const = 0;
+  StatusOr<std::string> decode(std::span<const int32_t> ids, bool special) const;
+
+ private:
+  struct SpecialMatch {
+    size_t begin, end;
+    int32_t id;
+  };
+
+  Tokenizer() = default;
+  Status load_tokens(const TensorSource& source);  // tokenizer_load.cc
+  Status load_types(const TensorSource& source);
+  Status load_merges(const TensorSource& source);
+  Status add_merge(size_t index, std::string_view left, std::string_view right,
+                   const MergeTable::Merge& merge);
+  Status load_special(const TensorSource& source);
+  Status load_id(const TensorSource& source, const char* key, int32_t* id) const;
+
+  static constexpr std::string_view kSpaceMark =
+      "\xE2\x96\x81";  // U+2581 stands for a space inside the vocabulary
+  static std::optional<uint8_t> byte_value(std::string_view token);  // of "<0x41>"
+  std::string_view token_text(int32_t id) const;
+  bool is_text(int32_t id) const;
+  void find_all(std::span<const std::string_view> tokens, std::span<int32_t> ids) const;
+  int32_t character_id(std::string_view character) const;
+  SpecialMatch next_special(std::string_view text, size_t begin, std::span<const ByteRange>* literal) const;
+  int32_t longest_special(std::string_view text) const;
+  void encode_text(std::string_view text, BpeEncoder* bpe, std::vector<int32_t>* ids) const;
+
+  std::string text_;                 // of all tokens, one after the other
+  std::vector<uint32_t> text_ends_;  // per token, in text_
+  std::vector<TokenType> types_;
+  FlatIndex by_text_;
+  MergeTable merges_;
+  std::array<int32_t, 256> byte_ids_;       // <0x00> ... <0xFF>
+  std::array<int32_t, 128> ascii_ids_;      // of one-character tokens; ' ' is U+2581. -1: none
+  std::vector<int32_t> special_ids_;        // control and user-defined tokens by their text
+  std::array<bool, 256> begins_special_{};  // by first byte
+  size_t longest_newlines_ = 0;             // the longest run of newlines that is a token
+  SpecialTokens special_;
+  std::vector<int32_t> stop_ids_;
+  std::string chat_template_;
 };
 }  // namespace g4
