@@ -108,8 +108,12 @@ int32_t Tokenizer::longest_special(std::string_view text) const {
     }
     if (depth == text.size()) break;
     const auto byte_at = [&](int32_t id) { return static_cast<uint8_t>(token_text(id)[depth]); };
-    const auto same = std::ranges::equal_range(candidates, static_cast<uint8_t>(text[depth]), {}, byte_at);
-    candidates = {same.begin(), same.end()};
+    const uint8_t byte = static_cast<uint8_t>(text[depth]);
+    const auto first = std::partition_point(candidates.begin(), candidates.end(),
+                                            [&](int32_t id) { return byte_at(id) < byte; });
+    const auto last =
+        std::partition_point(first, candidates.end(), [&](int32_t id) { return byte_at(id) == byte; });
+    candidates = {first, last};
   }
   return longest;
 }
