@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <unordered_set>
 
 #include "base/check.h"
 
@@ -28,9 +29,13 @@ size_t KvStore::row_offset(int layer, int row, int head, bool value) const {
   return (head_index * kPagePositions + static_cast<size_t>(row)) * kv_row_bytes(type_, m.head_dim);
 }
 
-int KvStore::first_needed_page(int layer, int position) const {
+int KvStore::first_needed_page(int layer, int position, int margin) const {
   const int window = meta(layer).window;
-  return window == 0 ? 0 : std::max(0, position - window + 1 - rewind_margin_) / kPagePositions;
+  return window == 0 ? 0 : std::max(0, position - window + 1 - margin) / kPagePositions;
+}
+
+std::pair<int, int> KvStore::needed_pages(int layer, int position) const {
+  return {first_needed_page(layer, position, 0), page_count(position)};
 }
 
 Status KvStore::make_writable(Layer& layer, int index, int page) {
@@ -54,8 +59,8 @@ Status KvStore::make_writable(Layer& layer, int index, int page) {
 Status KvStore::prepare_step(int count) {
   for (int i = 0; i < meta_->owner_count(); ++i) {
     Layer& layer = layers_[static_cast<size_t>(i)];
-    for (const int keep = first_needed_page(i, position_); layer.first_page < keep && !layer.pages.empty();
-         ++layer.first_page) {
+    for (const int keep = first_needed_page(i, position_, rewind_margin_);
+         layer.first_page < keep && !layer.pages.empty(); ++layer.first_page) {
       layer.set_aside.push_back(std::move(layer.pages.front()));
       layer.pages.pop_front();
     }
@@ -78,24 +83,74 @@ void KvStore::rollback() {
   truncate(append_start_);
 }
 
+void KvStore::mark() {
+  while (!marks_.empty() && marks_.back().position >= position_) marks_.pop_back();
+  if (marks_.size() == kMaxMarks) marks_.pop_front();
+  Mark mark{position_, std::vector<Layer>(layers_.size())};
+  for (int i = 0; i < meta_->owner_count(); ++i) {
+    if (meta(i).window == 0) continue;
+    const Layer& now = layers_[static_cast<size_t>(i)];
+    Layer& kept = mark.layers[static_cast<size_t>(i)];
+    kept.first_page = std::max(now.first_page, first_needed_page(i, position_, kMarkMargin));
+    kept.pages.assign(now.pages.begin() + (kept.first_page - now.first_page), now.pages.end());
+  }
+  marks_.push_back(std::move(mark));
+}
+
+int KvStore::lowest_exact(const std::vector<Layer>& layers, int position) const {
+  int lowest = 0;
+  for (int i = 0; i < meta_->owner_count(); ++i) {
+    const int first = layers[static_cast<size_t>(i)].first_page * kPagePositions;
+    if (meta(i).window > 0 && first > 0) lowest = std::max(lowest, first + meta(i).window - 1);
+  }
+  return std::min(lowest, position);
+}
+
+int KvStore::rewind_min() const { return lowest_exact(layers_, position_); }
+
+int KvStore::nearest_exact(int position) const {
+  if (position >= rewind_min()) return position;
+  int nearest = 0;
+  for (const Mark& mark : marks_)
+    if (const int reachable = std::min(position, mark.position);
+        reachable >= lowest_exact(mark.layers, mark.position))
+      nearest = std::max(nearest, reachable);
+  return nearest;
+}
+
 void KvStore::truncate(int position) {
   G4_DCHECK(position <= position_);
+  if (position < rewind_min())
+    for (const Mark& mark : marks_)
+      if (mark.position >= position && lowest_exact(mark.layers, mark.position) <= position) {
+        for (int i = 0; i < meta_->owner_count(); ++i)
+          if (meta(i).window > 0) layers_[static_cast<size_t>(i)] = mark.layers[static_cast<size_t>(i)];
+        break;
+      }
+  while (!marks_.empty() && marks_.back().position > position) marks_.pop_back();
   for (Layer& layer : layers_) {
     const int keep = std::max(0, page_count(position) - layer.first_page);
     while (static_cast<int>(layer.pages.size()) > keep) layer.pages.pop_back();
-    if (layer.pages.empty()) layer.first_page = page_count(position);
     if (position == 0) layer.first_page = 0;
   }
   position_ = position;
 }
 
-int KvStore::rewind_min() const {
-  int lowest = 0;
-  for (int i = 0; i < meta_->owner_count(); ++i) {
-    const int first = layers_[static_cast<size_t>(i)].first_page * kPagePositions;
-    if (first > 0) lowest = std::max(lowest, first + meta(i).window - 1);
+KvStore::LayerPages KvStore::layer_pages(int layer) const {
+  const Layer& l = layers_[static_cast<size_t>(layer)];
+  const int first = std::max(l.first_page, first_needed_page(layer, position_, rewind_margin_));
+  return {first, {l.pages.begin() + (first - l.first_page), l.pages.end()}};
+}
+
+KvStore KvStore::from_pages(const KvMeta& meta, KvType type, int rewind_margin, int position,
+                            std::vector<LayerPages> layers) {
+  KvStore store(meta, type, rewind_margin);
+  store.position_ = position;
+  for (size_t i = 0; i < layers.size(); ++i) {
+    store.layers_[i].first_page = layers[i].first_page;
+    store.layers_[i].pages.assign(layers[i].pages.begin(), layers[i].pages.end());
   }
-  return std::min(lowest, position_);
+  return store;
 }
 
 uint8_t* KvStore::k_row(int layer, int position, int head) {
@@ -116,9 +171,15 @@ const uint8_t* KvStore::v_page(int layer, int page, int head) const {
 }
 
 uint64_t KvStore::size_bytes() const {
+  std::unordered_set<const uint8_t*> seen;  // marks share most of their pages with the rings
   uint64_t bytes = 0;
-  for (int i = 0; i < meta_->owner_count(); ++i)
-    bytes += layers_[static_cast<size_t>(i)].pages.size() * page_bytes(i);
+  const auto count = [&](const std::vector<Layer>& layers) {
+    for (const Layer& layer : layers)
+      for (const PageRef& page : layer.pages)
+        if (seen.insert(page.data()).second) bytes += page.size_bytes();
+  };
+  count(layers_);
+  for (const Mark& mark : marks_) count(mark.layers);
   return bytes;
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 #include <cstdint>
 #include <deque>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -16,8 +17,10 @@
 #include "kv/page.h"
 
 namespace g4 {
-inline constexpr int kRewindMargin =
-    256;  // positions a sliding layer keeps beyond its window, for exact rewinds
+// Positions a sliding layer keeps beyond its window, for exact rewinds; fewer at a mark, of which there are
+// many.
+inline constexpr int kRewindMargin = 256, kMarkMargin = 32;
+inline constexpr size_t kMaxMarks = 8;
 
 inline size_t kv_row_bytes(KvType type, int head_dim) {
   return static_cast<size_t>(head_dim) * (type == KvType::kF16 ? 2 : 4);
@@ -43,9 +46,30 @@ class KvStore {
   void commit();
   void rollback();
 
-  // Forgets all from `position` on; exact if position >= rewind_min(), or 0.
+  // Keeps the rings as they are now, so that truncate(position()) stays exact later. Shares the pages; the
+  // oldest of kMaxMarks goes.
+  void mark();
+  // Forgets all from `position` on; exact where nearest_exact(position) == position.
   void truncate(int position);
+  // The highest position up to `position` at which truncate is exact: within the rings, at or just before a
+  // mark, or 0.
+  int nearest_exact(int position) const;
+  // truncate is exact at every position from here to position().
   int rewind_min() const;
+
+  // All pages of an owning layer that hold positions below position(): the whole state. For saving.
+  struct LayerPages {
+    int first_page = 0;
+    std::vector<PageRef> pages;
+  };
+  LayerPages layer_pages(int layer) const;
+  // A store of these pages, one entry per owning layer, at `position`. Each layer has the pages its window
+  // needs, each of page_bytes().
+  static KvStore from_pages(const KvMeta& meta, KvType type, int rewind_margin, int position,
+                            std::vector<LayerPages> layers);
+  // Pages [first, last) that a layer must have at `position` for going on exactly.
+  std::pair<int, int> needed_pages(int layer, int position) const;
+  size_t page_bytes(int layer) const;
 
   // Rows [E] of one position and head, in an owning layer. Writable between prepare_step and commit.
   uint8_t* k_row(int layer, int position, int head);
@@ -54,7 +78,7 @@ class KvStore {
   const uint8_t* k_page(int layer, int page, int head) const;
   const uint8_t* v_page(int layer, int page, int head) const;
 
-  uint64_t size_bytes() const;  // all pages held, also those shared with forks
+  uint64_t size_bytes() const;  // all pages held, those of marks and those shared with forks too
   // Bytes the pages take when `context` positions are held and a step takes up to `step` of them.
   static uint64_t full_size_bytes(const KvMeta& meta, KvType type, int context, int step);
 
@@ -64,11 +88,17 @@ class KvStore {
     int first_page = 0;
     std::vector<PageRef> set_aside;  // dropped since begin_append, in order: rollback puts them back
   };
+  // The rings of the sliding layers at a position; full layers have no entry of their own.
+  struct Mark {
+    int position;
+    std::vector<Layer> layers;
+  };
   const KvLayer& meta(int layer) const { return (*meta_)[layer]; }
-  size_t page_bytes(int layer) const;
   size_t row_offset(int layer, int row, int head, bool value) const;
-  // The first page that a row at `position` or later can see, the margin included.
-  int first_needed_page(int layer, int position) const;
+  // The first page that a row at `position` or later can see, or one up to `margin` positions before it.
+  int first_needed_page(int layer, int position, int margin) const;
+  // The lowest position at which rings that begin like these, reaching up to `position`, can go on.
+  int lowest_exact(const std::vector<Layer>& layers, int position) const;
   Status make_writable(Layer& layer, int index, int page);
 
   const KvMeta* meta_;
@@ -77,5 +107,6 @@ class KvStore {
   int position_ = 0;
   int append_start_ = 0;
   std::vector<Layer> layers_;  // owning layers
+  std::deque<Mark> marks_;     // by position, ascending; none beyond position_
 };
 }  // namespace g4

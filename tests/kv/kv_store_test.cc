@@ -137,4 +137,60 @@ TEST_CASE("Truncation is exact down to rewind_min", "[kv]") {
   append_committed(kv, meta, 50);
   check_visible(kv, meta);
 }
+
+TEST_CASE("Marks keep far positions exact, in bounded number", "[kv]") {
+  const KvMeta meta(small_config());
+  KvStore kv(meta, KvType::kF32, kMargin);
+  std::vector<int> marked;
+  for (int turn = 0; turn < 30; ++turn) {
+    append_committed(kv, meta, 37 + turn);
+    kv.mark();
+    marked.push_back(kv.position());
+    append_committed(kv, meta, 90);
+  }
+  const uint64_t rings =
+      static_cast<uint64_t>(kWindow + kMargin + 90 + 2 * kPagePositions) * 2 * 2 * kDim * 4;
+  const uint64_t full = static_cast<uint64_t>(kv.position() + 31) / 32 * 2 * 32 * kDim * 4;
+  CHECK(kv.size_bytes() <= full + (kMaxMarks + 1) * rings);
+  const int lowest_mark = marked[marked.size() - kMaxMarks];
+  CHECK(kv.nearest_exact(lowest_mark) == lowest_mark);
+  CHECK(kv.nearest_exact(lowest_mark - 10) == lowest_mark - 10);  // a mark has a little margin of its own
+  CHECK(kv.nearest_exact(lowest_mark - 200) == 0);
+  CHECK(kv.nearest_exact(lowest_mark + 80) < lowest_mark + 80);
+  CHECK(kv.nearest_exact(kv.position()) == kv.position());
+
+  KvStore fork = kv.fork();
+  for (size_t back = 1; back <= kMaxMarks; ++back) {
+    const int position = marked[marked.size() - back] - static_cast<int>(back);
+    INFO(position);
+    REQUIRE(kv.nearest_exact(position) == position);
+    kv.truncate(position);
+    check_visible(kv, meta);
+    KvStore other = kv.fork();
+    append_committed(other, meta, 60, 0.5f);  // writes into shared pages: the marks keep theirs
+    check_visible(other, meta, position, 0.5f);
+  }
+  CHECK(kv.nearest_exact(kv.position() - 100) == 0);  // earlier marks are gone with what came after them
+  fork.truncate(fork.nearest_exact(marked[25]));
+  check_visible(fork, meta);
+}
+
+TEST_CASE("A store of another's pages goes on like it", "[kv]") {
+  const KvMeta meta(small_config());
+  KvStore kv(meta, KvType::kF32, kMargin);
+  for (int i = 0; i < 7; ++i) append_committed(kv, meta, 33);
+  std::vector<KvStore::LayerPages> pages;
+  for (int layer = 0; layer < meta.owner_count(); ++layer) {
+    pages.push_back(kv.layer_pages(layer));
+    const auto [first, last] = kv.needed_pages(layer, kv.position());
+    CHECK(pages.back().first_page <= first);
+    CHECK(pages.back().first_page + static_cast<int>(pages.back().pages.size()) == last);
+  }
+  KvStore copy = KvStore::from_pages(meta, KvType::kF32, kMargin, kv.position(), std::move(pages));
+  check_visible(copy, meta);
+  append_committed(copy, meta, 100, 0.5f);
+  check_visible(copy, meta, 231, 0.5f);
+  append_committed(kv, meta, 20, 0.25f);
+  check_visible(kv, meta, 231, 0.25f);
+}
 }  // namespace g4
