@@ -129,7 +129,10 @@ class Chat {
   void set_system(const std::string& text) {
     system_ = text;
     if (!messages_.empty() && messages_.front()["role"] == "system") messages_.erase(0);
-    if (!text.empty()) messages_.insert(messages_.begin(), {{"role", "system"}, {"content", text}});
+    if (!text.empty()) {
+      const nlohmann::json message = {{"role", "system"}, {"content", text}};
+      messages_.insert(messages_.begin(), message);
+    }
   }
 
   // One turn. On failure, and if nothing was answered, the conversation is as before.

@@ -1,5 +1,6 @@
 #include "cli/options.h"
 
+#include <charconv>
 #include <filesystem>
 #include <random>
 
@@ -54,22 +55,37 @@ Session ModelOptions::open(Terminal& terminal) const {
   });
 }
 
+namespace {
+// What only the command line must refuse: in g4.h a 0 stands for the default, and numbers cannot overflow.
+// The rest is the library's.
+std::string must_not_be_zero(const std::string& text) {
+  float value = 0;
+  return CLI::detail::lexical_cast(text, value) && value == 0 ? "0 is not allowed" : "";
+}
+std::string must_be_seed(const std::string& text) {
+  uint64_t seed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  const bool is_whole = error == std::errc() && end == text.data() + text.size();
+  return is_whole ? "" : text + " is not a whole number from 0 to " + std::to_string(UINT64_MAX);
+}
+}  // namespace
+
 void SamplingOptions::add_to(CLI::App& app) {
   static constexpr const char* kGroup = "Sampling";
   const auto add = [&](const char* name, auto& value, const char* argument, const char* what) {
     return app.add_option(name, value, what)->group(kGroup)->option_text(argument);
   };
   app.add_flag("--greedy", greedy_, "Always the most likely token")->group(kGroup);
-  add("--temperature", temperature_, "X", "Higher is wilder, 0 is greedy [1]")->check(CLI::NonNegativeNumber);
+  add("--temperature", temperature_, "X", "Higher is wilder, 0 is greedy [1]");
   add("--top-k", top_k_, "K", "Only the K most likely tokens; 0: all [64]")->check(CLI::Range(0, INT32_MAX));
   add("--top-p", top_p_, "X", "Only the most likely tokens that make up this share; 1: all [0.95]")
-      ->check(CLI::Range(1e-6, 1.0));
+      ->check(must_not_be_zero);
   add("--min-p", min_p_, "X", "Only tokens this likely relative to the best [0]");
   add("--repetition-penalty", repetition_penalty_, "X", "Divides the logits of tokens seen; 1: off [1]")
-      ->check(CLI::PositiveNumber);
+      ->check(must_not_be_zero);
   add("--presence-penalty", presence_penalty_, "X", "Taken once from tokens of the answer [0]");
   add("--frequency-penalty", frequency_penalty_, "X", "Taken for each use from tokens of the answer [0]");
-  add("--seed", seed_, "N", "Same seed, same text (default: random; --stats shows it)");
+  add("--seed", seed_, "N", "Same seed, same text (default: random; --stats shows it)")->check(must_be_seed);
 }
 
 g4_sampling SamplingOptions::sampling() {

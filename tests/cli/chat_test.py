@@ -1,5 +1,6 @@
+#!/usr/bin/env python3
 """g4 chat: history, commands, Ctrl-C, terminals and pipes."""
-from harness import InTerminal, answer, endless_model, expect, expect_equal, g4, main, test
+from harness import ENDLESS, InTerminal, answer, expect, expect_equal, g4, main, test
 
 PROMPT = r"> (\x1b\[0m)?$"
 
@@ -69,11 +70,11 @@ def in_a_terminal():
 
 @test
 def control_c_stops_the_answer_and_not_the_program():
-    with InTerminal("chat", endless_model(), "--greedy") as terminal:
+    with InTerminal("chat", *ENDLESS) as terminal:
         for _ in range(3):
             terminal.read_until(PROMPT)
-            terminal.send("Hello\n")
-            terminal.read_until(r"Hello\n\S\S")
+            terminal.send("Who are you?\n")
+            terminal.read_until(r"\?\n\w")
             terminal.send("\x03")
             terminal.read_until(r"\(stopped\)")
         terminal.read_until(PROMPT)

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """What goes wrong is told in one line, with an exit code: 2 for a wrong command line, 1 for everything else."""
 import os
 import tempfile
@@ -48,9 +49,9 @@ def wrong_command_lines():
     expect_failure(g4("run", DEMO, "surplus", "-p", "x"), 2, "surplus")
     expect_failure(g4("run", "--special", "-p", "x"), 2, "--raw")
     expect_failure(g4("tokenize", "-p", "x", "--decode", "1"), 2)
-    for option, value in (("--top-p", "0"), ("--top-p", "1.5"), ("--top-p", "nan"), ("--top-k", "-1"), ("--temperature", "-1"),
-                          ("--repetition-penalty", "0"), ("--threads", "0"), ("--threads", "many"), ("--context", "0"),
-                          ("--context", "-1"), ("--kv-type", "q4"), ("--precision", "int4"), ("--max-tokens", "0"), ("--seed", "-1")):
+    for option, value in (("--top-p", "0"), ("--top-p", "much"), ("--top-k", "-1"), ("--repetition-penalty", "0"),
+                          ("--threads", "0"), ("--threads", "many"), ("--context", "0"), ("--context", "-1"), ("--kv-type", "q4"),
+                          ("--precision", "int4"), ("--max-tokens", "0"), ("--seed", "-1"), ("--seed", "18446744073709551616")):
         expect_failure(g4("run", "-p", "x", option, value), 2, option)
 
 
@@ -58,7 +59,9 @@ def wrong_command_lines():
 def options_the_library_refuses():
     expect_failure(g4("run", "-p", "x", "--cpu", "quantum"), 1, "quantum")
     expect_failure(g4("run", "-p", "x", "--ple", "/no/such/table.gguf"), 1, "/no/such/table.gguf")
-    expect_failure(g4("run", "-p", "x", "--min-p", "7"), 1, "min_p")
+    for option, value in (("--min-p", "7"), ("--top-p", "1.5"), ("--top-p", "nan"), ("--temperature", "-1"),
+                          ("--repetition-penalty", "-1")):
+        expect_failure(g4("run", "-p", "x", option, value), 1, option[2:].replace("-", "_"))
 
 
 @test

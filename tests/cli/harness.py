@@ -61,12 +61,16 @@ def source_path(*parts):
 DEMO = source_path("examples", "models", "g4-demo-q8_0.gguf")
 
 
-def endless_model():
-    """A tiny model with random weights, which rarely ends an answer of its own."""
-    path = os.path.join(os.path.dirname(program()), "..", "golden", "tiny", "e2b-tiny", "model.gguf")
+def reference_model(*parts):
+    """A file of the reference models that the build has unpacked."""
+    path = os.path.join(os.path.dirname(program()), "..", "golden", *parts)
     if not os.path.exists(path):
         raise Skip(f"no reference model at {path}")
     return path
+
+
+# Each use of a token makes it more likely: the first word again and again until the context is full.
+ENDLESS = ["--greedy", "--frequency-penalty", "-100"]
 
 
 def g4(*arguments, stdin=None, environment=None, **options):

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """g4 info, g4 bench, g4 --version: tables and JSON."""
 import json
 import re

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """README.md tells the truth: its snippets are cut from the examples, the examples build and answer, its links lead somewhere."""
 import os
 import re

@@ -1,8 +1,9 @@
+#!/usr/bin/env python3
 """g4 run: answers, prompts from everywhere, streams kept apart, Ctrl-C."""
 import re
 import subprocess
 
-from harness import (DEMO, InTerminal, answer, endless_model, expect, expect_equal, expect_failure, g4, main, program,
+from harness import (DEMO, ENDLESS, InTerminal, answer, expect, expect_equal, expect_failure, g4, main, program,
                      test)
 
 KENYA = "What is the capital of Kenya?"
@@ -92,7 +93,7 @@ def a_prompt_longer_than_the_context_is_refused():
 
 @test
 def a_full_context_ends_the_answer():
-    result = g4("run", endless_model(), "-p", "Hello", "--greedy", "--context", "40")
+    result = g4("run", "-p", "Hello!", *ENDLESS, "--context", "40")
     expect_equal(result.returncode, 0)
     expect("context is full" in result.stderr.decode(), result.stderr)
 
@@ -121,8 +122,8 @@ def a_full_or_closed_output_is_an_error():
 
 @test
 def control_c_stops_it():
-    with InTerminal("run", endless_model(), "-p", "Hello", "--greedy") as terminal:
-        terminal.read_until(r"\S\S\S")
+    with InTerminal("run", "-p", "Hello!", *ENDLESS) as terminal:
+        terminal.read_until("Hello")
         terminal.send("\x03")
         expect_equal(terminal.wait(), 130)
 
