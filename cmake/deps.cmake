@@ -40,5 +40,7 @@ endmacro()
 
 macro(g4_need)
   FetchContent_MakeAvailable(${ARGN})
-  g4_prefer_archives()
+  if(NOT G4_SANITIZE)  # what is run in place may need packages, and links more simply
+    g4_prefer_archives()
+  endif()
 endmacro()
