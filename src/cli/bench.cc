@@ -47,10 +47,6 @@ std::vector<int32_t> random_tokens(const TokenizerView& tokenizer, size_t count)
   return tokens;
 }
 
-void stop_if_interrupted() {
-  if (interrupt::pending()) interrupt::end_process();
-}
-
 Run measure(Session& session, std::span<const int32_t> tokens, const BenchOptions& options,
             Progress& progress) {
   session.reset();
@@ -75,7 +71,7 @@ Run measure(Session& session, std::span<const int32_t> tokens, const BenchOption
     return !interrupt::pending();
   });
   run.decode_seconds = seconds_since(decode_start);
-  stop_if_interrupted();
+  if (interrupt::pending()) interrupt::end_process();
   return run;
 }
 
@@ -94,9 +90,6 @@ struct Report {
   std::vector<Run> runs;
   Memory memory;
   uint64_t kv_bytes;
-
-  double prefill_rate(double seconds) const { return options.prefill_count / seconds; }
-  double decode_rate(double seconds) const { return options.decode_count / seconds; }
 };
 
 std::string json_report(const Report& report) {
@@ -121,8 +114,8 @@ std::string json_report(const Report& report) {
       {"decode_tokens", report.options.decode_count},
       {"depth", report.options.depth},
       {"open_seconds", report.open_seconds},
-      {"prefill_tokens_per_s", report.prefill_rate(median(report.runs, &Run::prefill_seconds))},
-      {"decode_tokens_per_s", report.decode_rate(median(report.runs, &Run::decode_seconds))},
+      {"prefill_tokens_per_s", report.options.prefill_count / median(report.runs, &Run::prefill_seconds)},
+      {"decode_tokens_per_s", report.options.decode_count / median(report.runs, &Run::decode_seconds)},
       {"time_to_first_token_seconds", median(report.runs, &Run::first_token_seconds)},
       {"resident_bytes", report.memory.resident_bytes},
       {"resident_anonymous_bytes", report.memory.anonymous_bytes},
@@ -144,13 +137,8 @@ std::string table_row(const char* label, uint32_t token_count, const std::vector
 }
 
 std::string table_report(const Report& report) {
-  const g4_info& info = report.info;
   const Memory& memory = report.memory;
-  std::string text =
-      format("%s (%s, %s, weights %s) on %u thread%s of %s, context %u, after %u tokens\n\n",
-             info.name[0] == '\0' ? info.architecture : info.name, info.variant, info.quantisation,
-             human_bytes(info.weights_bytes).c_str(), info.thread_count, info.thread_count == 1 ? "" : "s",
-             info.cpu, info.context_count, report.options.depth);
+  std::string text = describe(report.info) + format(", after %u tokens\n\n", report.options.depth);
   text += format("%-12s %8s %10s %12s   %s\n", "", "tokens", "seconds", "tokens/s",
                  format("over %zu runs", report.runs.size()).c_str());
   text += table_row("prefill", report.options.prefill_count, report.runs, &Run::prefill_seconds);
@@ -168,6 +156,10 @@ int run(Terminal& terminal, BenchOptions& options) {
   interrupt::install();
   const uint32_t needed = options.depth + options.prefill_count + options.decode_count;
   if (options.model.context_count == 0) options.model.context_count = needed;
+  if (options.model.context_count < needed) {
+    throw Failure(kUsage, format("--context: %u is less than depth, prompt and answer take: %u",
+                                 options.model.context_count, needed));
+  }
   const Clock::time_point start = Clock::now();
   Session session = options.model.open(terminal);
   const double open_seconds = seconds_since(start);

@@ -58,6 +58,7 @@ class Chat {
       if (line->starts_with('/')) {
         if (*line == "/quit") return 0;
         obey(*line);
+        if (is_interactive_) terminal_.err.write("\n");
       } else if (line->find_first_not_of(" \t") != std::string::npos) {
         answer(*line);
       }
@@ -68,13 +69,8 @@ class Chat {
 
  private:
   void greet() {
-    const g4_info info = session_.info();
-    terminal_.err.write(info.name[0] == '\0' ? info.architecture : info.name, Style::kBold);
-    terminal_.err.write(
-        format(" (%s, %s) on %u thread%s of %s, context %u\n/help shows the commands, Ctrl-D leaves.\n\n",
-               info.variant, info.quantisation, info.thread_count, info.thread_count == 1 ? "" : "s",
-               info.cpu, info.context_count),
-        Style::kDim);
+    terminal_.err.write(describe(session_.info()) + "\n/help shows the commands, Ctrl-D leaves.\n\n",
+                        Style::kDim);
   }
 
   // A message of one or more lines; nothing at the end of input or after a second Ctrl-C.
@@ -119,10 +115,10 @@ class Chat {
       if (last_) {
         print_stats(terminal_, session_, *last_);
       } else {
-        complain("there is no answer yet");
+        write_error(terminal_, "there is no answer yet");
       }
     } else {
-      complain("there is no command " + command + "; /help shows those there are");
+      write_error(terminal_, "there is no command " + command + "; /help shows those there are");
     }
   }
 
@@ -151,16 +147,13 @@ class Chat {
       if (options_.answer.stats) print_stats(terminal_, session_, *last_);
     } catch (const Error& error) {
       messages_ = before;
-      complain(error.status() == G4_ERR_CONTEXT_FULL
-                   ? std::string(error.what()) + " (/reset starts anew; --context sets how many tokens fit)"
-                   : error.what());
+      write_error(terminal_, error.status() == G4_ERR_CONTEXT_FULL
+                                 ? std::string(error.what()) +
+                                       " (/reset starts anew; --context sets how many tokens fit)"
+                                 : error.what());
     }
     if (is_interactive_) terminal_.err.write("\n");
     interrupt::clear();
-  }
-
-  void complain(const std::string& problem) {
-    terminal_.err.write("g4: " + without_controls(problem) + "\n");
   }
 
   Terminal& terminal_;

@@ -70,7 +70,7 @@ std::string line(const char* label, const std::string& value) {
 
 std::string model_table(const std::string& path, const g4_info& info, const g4_memory_estimate& estimate) {
   std::string text =
-      line("model", info.name[0] == '\0' ? "(no name)" : info.name) + line("file", path) +
+      line("model", name_of(info)) + line("file", path) +
       line("kind", format("%s %s, %s weights", info.architecture, info.variant, info.quantisation)) +
       line("layers", format("%u of width %u, %u query heads; the last %u share K and V", info.layer_count,
                             info.hidden_size, info.head_count, info.shared_kv_layer_count)) +
@@ -82,9 +82,9 @@ std::string model_table(const std::string& path, const g4_info& info, const g4_m
                                human_bytes(info.ple_bytes).c_str()));
   }
   if (info.expert_count > 0) text += line("experts", format("%u", info.expert_count));
-  text += line("runs on", format("%s, %u thread%s, KV cache %s, activations %s", info.cpu, info.thread_count,
-                                 info.thread_count == 1 ? "" : "s", kv_type_name(info.kv_type),
-                                 precision_name(info.precision)));
+  text += line("runs on",
+               describe_threads(info) + format(", KV cache %s, activations %s", kv_type_name(info.kv_type),
+                                               precision_name(info.precision)));
   text += line("memory",
                format("%s = weights %s + KV cache %s when full + scratch %s",
                       human_bytes(estimate.total_bytes).c_str(), human_bytes(estimate.weights_bytes).c_str(),

@@ -20,7 +20,7 @@ void occupy_standard_streams() {
 }
 
 int fail(Terminal& terminal, int exit_code, const std::string& message) {
-  if (!message.empty()) terminal.err.write("g4: " + without_controls(message) + "\n");
+  if (!message.empty()) write_error(terminal, message);
   return exit_code;
 }
 

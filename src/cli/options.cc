@@ -55,6 +55,18 @@ Session ModelOptions::open(Terminal& terminal) const {
   });
 }
 
+std::string name_of(const g4_info& info) { return info.name[0] == '\0' ? info.architecture : info.name; }
+
+std::string describe_threads(const g4_info& info) {
+  return format("%u thread%s of %s", info.thread_count, info.thread_count == 1 ? "" : "s", info.cpu);
+}
+
+std::string describe(const g4_info& info) {
+  return name_of(info) + format(" (%s, %s, %s) on %s, context %u", info.variant, info.quantisation,
+                                human_bytes(info.weights_bytes).c_str(), describe_threads(info).c_str(),
+                                info.context_count);
+}
+
 namespace {
 // What only the command line must refuse: in g4.h a 0 stands for the default, and numbers cannot overflow.
 // The rest is the library's.

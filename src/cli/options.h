@@ -35,6 +35,11 @@ class ModelOptions {
   bool ple_read_ = false;
 };
 
+std::string name_of(const g4_info& info);
+std::string describe_threads(const g4_info& info);  // "2 threads of avx2"
+// "g4 demo (custom, Q8_0, 2.4 MiB) on 2 threads of avx2, context 2048"
+std::string describe(const g4_info& info);
+
 // Gemma's sampling by default.
 class SamplingOptions {
  public:

@@ -50,9 +50,10 @@ int run(Terminal& terminal, RunOptions& options) {
   Session session = options.model.open(terminal);
   const std::vector<int32_t> tokens = tokenize_prompt(session.tokenizer(), options, prompt);
   const Answer answer = stream_answer(terminal, session, tokens, options.answer);
-  explain_end(terminal, session, answer);
+  const bool is_stopped = answer.result.finish_reason == G4_FINISH_CANCELLED;
+  if (!is_stopped) explain_end(terminal, session, answer);
   if (options.answer.stats) print_stats(terminal, session, answer);
-  if (answer.result.finish_reason == G4_FINISH_CANCELLED) interrupt::end_process();
+  if (is_stopped) interrupt::end_process();
   return 0;
 }
 }  // namespace

@@ -52,8 +52,7 @@ std::string without_controls(std::string_view text) {
   return clean;
 }
 
-// ---- Output
-// ------------------------------------------------------------------------------------------------
+// ---- Output ----------------------------------------------------------------------------------------------
 
 namespace {
 bool colour_wanted() {
@@ -111,8 +110,12 @@ void Output::write_bytes(std::string_view bytes) {
   }
 }
 
-// ---- Progress
-// ----------------------------------------------------------------------------------------------
+void write_error(Terminal& terminal, std::string problem) {
+  std::replace(problem.begin(), problem.end(), '\n', ' ');
+  terminal.err.write("g4: " + problem + "\n");
+}
+
+// ---- Progress --------------------------------------------------------------------------------------------
 
 Progress::Progress(Output& output, std::string label)
     : output_(output),
@@ -139,8 +142,7 @@ void Progress::clear() {
   is_drawn_ = false;
 }
 
-// ---- Ctrl-C
-// ------------------------------------------------------------------------------------------------
+// ---- Ctrl-C ----------------------------------------------------------------------------------------------
 
 namespace interrupt {
 namespace {
@@ -188,8 +190,7 @@ Watch::Watch(const Session& session) { watched = session.get(); }
 Watch::~Watch() { watched = nullptr; }
 }  // namespace interrupt
 
-// ---- Input
-// -------------------------------------------------------------------------------------------------
+// ---- Input -----------------------------------------------------------------------------------------------
 
 namespace {
 // Appends what is there; false at the end.

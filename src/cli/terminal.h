@@ -52,6 +52,9 @@ struct Terminal {
   Output err{2};
 };
 
+// "g4: problem", in one line whatever the problem quotes.
+void write_error(Terminal& terminal, std::string problem);
+
 // A bar in the last line of a terminal for work that takes longer than a moment; gone when the object is.
 class Progress {
  public:

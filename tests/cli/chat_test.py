@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """g4 chat: history, commands, Ctrl-C, terminals and pipes."""
+import re
+
 from harness import ENDLESS, InTerminal, answer, expect, expect_equal, g4, main, test
 
 PROMPT = r"> (\x1b\[0m)?$"
@@ -26,6 +28,16 @@ def history_is_the_same_as_evaluating_anew():
 def an_answer_longer_than_the_window_can_be_followed():
     lines = talk("Tell me a story about a fox in a forest.", "What is the capital of Spain?", "And of Norway?").splitlines()
     expect_equal(lines[-1], "The capital of Norway is Oslo.")
+
+
+@test
+def what_the_session_holds_is_not_evaluated_again():
+    result = g4("chat", "--greedy", "--stats", stdin=b"What is the capital of Spain?\nAnd of Norway?\n")
+    prompts, answers, positions = ([int(number) for number in re.findall(pattern, result.stderr.decode())]
+                                   for pattern in (r"prompt +(\d+) ", r"answer +(\d+) ", r"context +(\d+) "))
+    expect_equal(positions[0], prompts[0] + answers[0])
+    held = positions[1] - prompts[1] - answers[1]
+    expect(held >= prompts[0] // 2, f"only {held} tokens were kept of a prompt of {prompts[0]}")
 
 
 @test

@@ -113,8 +113,10 @@ class InTerminal:
         self._searched = 0
         self.process_id, self._terminal = pty.fork()
         if self.process_id == 0:
-            os.environ.update({"TERM": "xterm-256color", **(environment or {})})
-            os.execv(program(), [program(), *arguments])
+            try:
+                os.execve(program(), [program(), *arguments], {**os.environ, "TERM": "xterm-256color", **(environment or {})})
+            finally:
+                os._exit(127)
 
     def __enter__(self):
         return self

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <string>
 
-#include "support/test_data.h"
+#include "tests/support/test_data.h"
 
 namespace {
 std::string model_path() { return g4::golden_path("tiny/e2b-tiny/model.gguf"); }
