@@ -1,7 +1,11 @@
 #include "model/disk_embedding.h"
 
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <fstream>
+#include <numeric>
 #include <thread>
 
 #include "model/read_config.h"
@@ -168,6 +172,32 @@ TEST_CASE("disk embedding: a table of another width is refused", "[model]") {
     CHECK_THAT(std::string(opened.table.status().message()),
                Contains(std::string(kTable) + " has shape " + shape_text(shape)) && Contains("[rows, 40]"));
   }
+}
+
+TEST_CASE("disk embedding: the table never becomes resident as a whole", "[model]") {
+  const auto resident_file_bytes = [] {
+    std::ifstream statm("/proc/self/statm");
+    uint64_t size = 0, resident = 0, file_pages = 0;
+    statm >> size >> resident >> file_pages;
+    return file_pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  };
+  TinyModel model;
+  model.pattern = "SFSF";
+  model.ple = 1024;
+  model.vocab = 8000;  // 125 MiB of rows
+  const TempDir dir;
+  model.write().write_sparse(dir.path("model.gguf"));
+  const Opened opened(dir.path("model.gguf"), Mode::kMapped);
+  REQUIRE(opened.table.ok());
+  const uint64_t before = resident_file_bytes();
+  std::vector<int32_t> tokens(64);
+  std::vector<float> rows(64 * 4096);
+  for (int32_t first = 0; first < 8000; first += 64) {
+    std::iota(tokens.begin(), tokens.end(), first);
+    REQUIRE((*opened.table)->read_rows(tokens, rows.data()).ok());
+  }
+  CHECK((*opened.table)->counters().bytes == 125u << 20);
+  CHECK(resident_file_bytes() < before + (64u << 20));
 }
 
 TEST_CASE("disk embedding: many threads at a time", "[model]") {
