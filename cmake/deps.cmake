@@ -11,7 +11,7 @@ set(CLI11_BUILD_TESTS OFF)
 set(CLI11_BUILD_EXAMPLES OFF)
 
 function(g4_package name repository commit)  # the rest: arguments of find_package
-  FetchContent_Declare(${name} GIT_REPOSITORY ${repository} GIT_TAG ${commit} SYSTEM FIND_PACKAGE_ARGS ${ARGN})
+  FetchContent_Declare(${name} GIT_REPOSITORY ${repository} GIT_TAG ${commit} FIND_PACKAGE_ARGS ${ARGN})
 endfunction()
 g4_package(absl https://github.com/abseil/abseil-cpp.git 8c0b94e793a66495e0b1f34a5eb26bd7dc672db0)  # 20220623.1
 g4_package(Eigen3 https://gitlab.com/libeigen/eigen.git 3147391d946bb4b6c68edd901f2add6ac1f31f8c 3.4)  # 3.4.0
