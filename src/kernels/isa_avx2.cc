@@ -68,9 +68,9 @@ struct Avx2 {
     out[3] = _mm256_unpackhi_epi64(ab23, cd23);
   }
 
-  // maddubs adds pairs of products in 16 bits with saturation. Up to 6 bits, 4 pairs fit without it (4 * 2 *
-  // 32 * 127 = 32512), with 8 bits only one does (2 * 128 * 127). It wants the first factor unsigned: the
-  // sign of a weight moves to its activation.
+  // maddubs adds pairs of products in 16 bits with saturation. With weights of up to 6 bits 4 pairs fit, as
+  // 8 * 32 * 127 = 32512; with 8 bits only one does, 2 * 128 * 127 = 32512. It wants the first factor
+  // unsigned: the sign of a weight moves to its activation.
   template <WeightRange range>
   static Ints dot16(Ints sum, const Ints* quads, const int8_t* x) {
     const __m256i ones = _mm256_set1_epi16(1);

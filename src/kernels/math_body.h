@@ -55,7 +55,7 @@ typename V::Floats exp(typename V::Floats x) {
   return V::mul(V::mul(p, first), second);
 }
 
-// tanh x to 1e-6 relative: near 0 an odd polynomial, else 1 - 2 / (e^2|x| + 1) with the sign of x.
+// tanh x to 5e-7 relative: near 0 an odd polynomial, else 1 - 2 / (e^2|x| + 1) with the sign of x.
 template <class V>
 typename V::Floats tanh(typename V::Floats x) {
   using Floats = typename V::Floats;

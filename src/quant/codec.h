@@ -2,15 +2,15 @@
 // kernels.
 //
 //   struct Q4_0 {
-//     static constexpr DType kType; static constexpr const char* kName; static constexpr uint32_t kGgufId;
-//     static constexpr size_t kBlockValues;                      // weights in a block
-//     struct Block;                                              // the bytes of a block, alignment 1
-//     static void decode_block(const Block&, float* values);     // exactly as the format defines it
-//     static constexpr bool kQuantised;                          // has the integer form:
-//     static constexpr size_t kScaleValues;                      // weights that share a scale: 16 or 32
-//     static constexpr bool kHasOffset;                          // w = scale * q + offset, one offset per 32
-//     weights static constexpr WeightRange kRange;                       // of q template <class V> static
-//     void unpack(const uint8_t* rows, size_t stride, Panel<V, Q4_0>* panel);
+//     kType, kName, kGgufId     as in DTypeInfo
+//     kBlockValues              weights in a block
+//     Block                     the bytes of a block, alignment 1
+//     decode_block(block, out)  its values, exactly as the format defines them
+//     kQuantised                whether there is an integer form, w = scale * q + offset:
+//     kScaleValues              weights that share a scale: 16 or 32
+//     kHasOffset                whether there is an offset, one for 32 weights
+//     kRange                    of q
+//     unpack<V>(rows, stride, panel)  the integer form of a block of V::kLanes rows, `stride` bytes apart
 //   };
 //
 // All of it lies in anonymous namespaces: each instruction set compiles its own copy with its own flags, and
@@ -48,9 +48,16 @@ void decode_blocks(const uint8_t* source, float* values, size_t count) {
   }
 }
 
-inline uint16_t load_u16(const uint8_t* bytes) { return static_cast<uint16_t>(bytes[0] | bytes[1] << 8); }
+// Little-endian, as the files and the machine are.
+inline uint16_t load_u16(const uint8_t* bytes) {
+  uint16_t value;
+  memcpy(&value, bytes, sizeof value);
+  return value;
+}
 inline uint32_t load_u32(const uint8_t* bytes) {
-  return load_u16(bytes) | static_cast<uint32_t>(load_u16(bytes + 2)) << 16;
+  uint32_t value;
+  memcpy(&value, bytes, sizeof value);
+  return value;
 }
 inline float float_from_bits(uint32_t bits) {
   float value;

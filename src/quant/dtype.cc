@@ -1,5 +1,7 @@
 #include "quant/dtype.h"
 
+#include <bit>
+
 #include "quant/all.h"
 
 namespace g4 {
@@ -15,6 +17,7 @@ constexpr Table make_table(TypeList<Types...>) {
             &decode_blocks<Types>}...}};
 }
 constexpr Table kTable = make_table(AllTypes());
+static_assert(std::endian::native == std::endian::little, "weights are used as they lie in the file");
 }  // namespace
 
 const DTypeInfo& dtype_info(DType type) { return kTable.infos[static_cast<size_t>(type)]; }

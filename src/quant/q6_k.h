@@ -1,7 +1,7 @@
 // Q6_K: 256 weights of 6 bits in 16 groups of 16 with a scale of 8 bits each; w = d * scale[g] * (q - 32).
-// Each half of 128 weights takes 64 bytes of ql and 32 of qh. Weight 32 p + i of a half (p = 0 ... 3, i <
-// 32): low bits in the low (p < 2) or high nibble of ql[32 (p % 2) + i], high bits in bits 2 p and 2 p + 1 of
-// qh[i].
+// Each half of 128 weights takes 64 bytes of ql and 32 of qh. Weight i of part p (p = 0 ... 3, of 32 weights)
+// of a half has its low bits in the low (p < 2) or high nibble of ql[32 (p % 2) + i], and its high bits in
+// bits 2 p and 2 p + 1 of qh[i].
 #pragma once
 #include "quant/codec.h"
 

@@ -145,10 +145,10 @@ void multiply_i8(const Kernels& row, const Weights& w, size_t n, size_t n_count,
 }
 
 TEST_CASE("a product is the same bit for bit however rows and tokens are split", "[kernels]") {
-  const size_t N = 75, T = 19;
+  const size_t N = 43, T = 13;
   for (const Kernels* row : runnable_rows()) {
     for (const DType type : all_types()) {
-      const size_t K = dtype_info(type).block_values == 1 ? 523 : 768;
+      const size_t K = dtype_info(type).block_values == 1 ? 523 : 512;
       const Weights w(type, N, K, 5, 1);
       Random random(6);
       const std::vector<float> x = random.normals(T * K);
