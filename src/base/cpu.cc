@@ -95,7 +95,7 @@ int physical_core_count() {
   CPU_ZERO(&allowed);
   // Fails on machines with more processors than the set has room for.
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
-    return std::max(1u, std::thread::hardware_concurrency());
+    return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   std::set<std::string> cores;  // named by the list of their siblings
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
     if (!CPU_ISSET(cpu, &allowed)) continue;

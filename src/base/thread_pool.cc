@@ -1,5 +1,6 @@
 #include "base/thread_pool.h"
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <system_error>
@@ -10,11 +11,11 @@ namespace g4 {
 namespace {
 constexpr int kMaxThreads = 1024;
 
-// Between two runs of a forward pass there are a few microseconds: long enough that sleeping would cost more,
-// short enough that spinning costs nobody else anything. Then the processor is offered to others, another
-// pool perhaps, and then comes sleep.
-constexpr int kPauses = 1000;
-constexpr int kYields = 20;
+// Between two runs of a forward pass there are a few microseconds, while waking a thread takes up to 100: so
+// who waits spins for longer than that, or two threads that wake each other would both be asleep most of the
+// time. While it spins it offers its processor to others, another pool perhaps, again and again.
+constexpr std::chrono::microseconds kSpinTime{200};
+constexpr int kPausesBetweenYields = 50;
 
 #if defined(__x86_64__)
 void pause() { __builtin_ia32_pause(); }
@@ -27,14 +28,14 @@ void pause() {}
 // True as soon as done(); false when it is time to sleep.
 template <typename Done>
 bool spin_until(Done done) {
-  for (int i = 0; i < kPauses; ++i) {
-    if (done()) return true;
-    pause();
-  }
-  for (int i = 0; i < kYields; ++i) {
-    if (done()) return true;
+  const auto deadline = std::chrono::steady_clock::now() + kSpinTime;
+  do {
+    for (int i = 0; i < kPausesBetweenYields; ++i) {
+      if (done()) return true;
+      pause();
+    }
     std::this_thread::yield();
-  }
+  } while (std::chrono::steady_clock::now() < deadline);
   return done();
 }
 }  // namespace
