@@ -6,7 +6,7 @@ g4_packages=(g++ cmake ninja-build git pkg-config python3 libabsl-dev libeigen3-
 g4_setup() {
   local missing=() installed as_root=() package
   if command -v dpkg-query > /dev/null; then
-    installed=$(dpkg-query -W -f '${db:Status-Status} ${binary:Package}\n' "${g4_packages[@]}" "$@" 2> /dev/null || true)
+    installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "${g4_packages[@]}" "$@" 2> /dev/null || true)
     for package in "${g4_packages[@]}" "$@"; do
       grep -Eq "^installed $package(:|\$)" <<< "$installed" || missing+=("$package")
     done
