@@ -110,19 +110,19 @@ char32_t to_upper(char32_t c) {
   return c;
 }
 
+// Appends map(character, out) for every character.
 template <typename Map>
 std::string map_characters(std::string_view text, Map map) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
     const Utf8Char c = decode_utf8(text);
-    if (c.bytes == 0) {
-      out.push_back(text.front());
-      text.remove_prefix(1);
-      continue;
-    }
-    append_utf8(map(c.code), &out);
-    text.remove_prefix(c.bytes);
+    const size_t bytes = std::max<size_t>(1, c.bytes);
+    if (c.bytes == 0)
+      out.append(text.substr(0, bytes));
+    else
+      map(c.code, &out);
+    text.remove_prefix(bytes);
   }
   return out;
 }
@@ -215,8 +215,19 @@ std::string_view strip(std::string_view text) {
   return text;
 }
 
-std::string lower(std::string_view text) { return map_characters(text, to_lower); }
-std::string upper(std::string_view text) { return map_characters(text, to_upper); }
+std::string lower(std::string_view text) {
+  return map_characters(text, [](char32_t c, std::string* out) { append_utf8(to_lower(c), out); });
+}
+
+std::string upper(std::string_view text) {
+  constexpr char32_t kSharpS = 0xDF;
+  return map_characters(text, [](char32_t c, std::string* out) {
+    if (c == kSharpS)
+      out->append("SS");
+    else
+      append_utf8(to_upper(c), out);
+  });
+}
 
 bool is_printable(char32_t code) {
   const CodeRange* range =

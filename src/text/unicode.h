@@ -21,9 +21,8 @@ void append_utf8(char32_t code, std::string* out);
 // Appends `bytes` with every byte that belongs to no valid character as U+FFFD (a cut character as one).
 void append_valid_utf8(std::string_view bytes, std::string* out);
 
-// Python's str.strip(), str.lower() and str.upper() of valid UTF-8. Case goes letter by letter: the few
-// mappings that change the number of letters (ß to SS) or look at neighbours (final sigma) are left out;
-// JSON-schema types and keys do not need them.
+// Python's str.strip(), str.lower() and str.upper() of valid UTF-8. Case goes letter by letter, with ß to SS;
+// the few other mappings that change the number of letters or look at neighbours (final sigma) are left out.
 std::string_view strip(std::string_view text);
 std::string lower(std::string_view text);
 std::string upper(std::string_view text);
