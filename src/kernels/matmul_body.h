@@ -10,6 +10,20 @@ namespace g4 {
 namespace {
 inline size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
+template <class Type>
+constexpr size_t bytes_of(size_t columns) {
+  return columns / Type::kBlockValues * sizeof(typename Type::Block);
+}
+
+// Asks for a share of the `row_count` rows after these, for each stretch of columns its own: they come next,
+// in this call or, most likely, in the one after it. The processor's own prefetching does not follow several
+// streams of short runs.
+template <class V, class Type>
+void prefetch_next(const uint8_t* rows, size_t stride, size_t row_count, size_t k, size_t columns) {
+  const uint8_t* share = rows + row_count * stride + row_count * bytes_of<Type>(k);
+  for (size_t i = 0; i < row_count * bytes_of<Type>(columns); i += 64) V::prefetch(share + i);
+}
+
 // ---- int8: lanes are rows of W, so nothing is summed across lanes.
 
 inline constexpr size_t kStretch = 256;  // columns; the longest block
@@ -19,34 +33,29 @@ struct RowGroup {
   Panel<V, Type> panels[kStretch / Type::kBlockValues];
 };
 
-// Unpacks `blocks` blocks of V::kLanes rows, of which the first `count` exist.
+// Unpacks `columns` columns of V::kLanes rows, of which the first `count` exist.
 template <class V, class Type>
-void unpack_group(const uint8_t* rows, size_t stride, size_t count, size_t blocks, RowGroup<V, Type>* group) {
-  constexpr size_t kBlockBytes = sizeof(typename Type::Block);
-  uint8_t padded[V::kLanes * kStretch / Type::kBlockValues * kBlockBytes];
+void unpack_group(const uint8_t* rows, size_t stride, size_t count, size_t columns,
+                  RowGroup<V, Type>* group) {
+  uint8_t padded[V::kLanes * bytes_of<Type>(kStretch)];
   if (count < V::kLanes) {
-    const size_t bytes = blocks * kBlockBytes;
+    const size_t bytes = bytes_of<Type>(columns);
     memset(padded, 0, sizeof padded);
     for (size_t i = 0; i < count; ++i) memcpy(padded + i * bytes, rows + i * stride, bytes);
     rows = padded;
     stride = bytes;
   }
-  for (size_t b = 0; b < blocks; ++b)
-    Type::template unpack<V>(rows + b * kBlockBytes, stride, &group->panels[b]);
-}
-
-template <class V>
-void prefetch(const uint8_t* bytes, size_t count) {
-  for (size_t i = 0; i < count; i += 64) V::prefetch(bytes + i);
+  for (size_t b = 0; b < columns / Type::kBlockValues; ++b)
+    Type::template unpack<V>(rows + b * sizeof(typename Type::Block), stride, &group->panels[b]);
 }
 
 // Adds the products of a group and kTokens tokens to sums, a lane a row. x: the first token, at the first
 // column of the stretch.
 template <class V, class Type, int kTokens>
-void dot_group(const RowGroup<V, Type>& group, size_t blocks, const QuantizedActivations& x, size_t K,
+void dot_group(const RowGroup<V, Type>& group, size_t columns, const QuantizedActivations& x, size_t K,
                typename V::Floats (&sums)[kTokens]) {
   constexpr size_t kParts = Type::kBlockValues / kActivationBlock;
-  for (size_t b = 0; b < blocks; ++b) {
+  for (size_t b = 0; b < columns / Type::kBlockValues; ++b) {
     const Panel<V, Type>& panel = group.panels[b];
     for (size_t p = 0; p < kParts; ++p) {
       const typename V::Ints* quads = panel.quads + 8 * p;
@@ -74,12 +83,12 @@ void dot_group(const RowGroup<V, Type>& group, size_t blocks, const QuantizedAct
 // y[t, 0 ... count) of kTokens tokens: what they hold unless this is the first stretch, plus the products
 // with the group.
 template <class V, class Type, int kTokens>
-void apply_group(const RowGroup<V, Type>& group, size_t blocks, const QuantizedActivations& x, size_t K,
+void apply_group(const RowGroup<V, Type>& group, size_t columns, const QuantizedActivations& x, size_t K,
                  bool first, size_t count, float* y, size_t ldy) {
   typename V::Floats sums[kTokens];
   for (size_t t = 0; t < kTokens; ++t)
     sums[t] = first ? V::broadcast(0.0f) : load_some<V>(y + t * ldy, count);
-  dot_group<V, Type, kTokens>(group, blocks, x, K, sums);
+  dot_group<V, Type, kTokens>(group, columns, x, K, sums);
   for (size_t t = 0; t < kTokens; ++t) store_some<V>(y + t * ldy, sums[t], count);
 }
 
@@ -95,23 +104,18 @@ void matmul_i8(const uint8_t* w, size_t stride, size_t N, size_t K, const Quanti
   for (size_t n = 0; n < N; n += step) {
     const size_t rows = smaller(step, N - n);
     for (size_t k = 0; k < K; k += kStretch) {
-      const size_t blocks = smaller(kStretch, K - k) / Type::kBlockValues,
-                   bytes = blocks * sizeof(typename Type::Block);
-      const size_t done = k / Type::kBlockValues * sizeof(typename Type::Block);  // bytes of each row
-      const uint8_t* source = w + n * stride + done;
+      const size_t columns = smaller(kStretch, K - k);
       for (size_t r = 0; r < rows; r += kLanes)
-        unpack_group<V, Type>(source + r * stride, stride, smaller(kLanes, rows - r), blocks,
-                              &groups[r / kLanes]);
-      // The processor's own prefetching does not follow V::kLanes streams of short runs: ask for a share of
-      // the rows that come next, in this call or, most likely, in the one after it.
-      prefetch<V>(w + (n + step) * stride + step * done, step * bytes);
+        unpack_group<V, Type>(w + (n + r) * stride + bytes_of<Type>(k), stride, smaller(kLanes, rows - r),
+                              columns, &groups[r / kLanes]);
+      prefetch_next<V, Type>(w + n * stride, stride, step, k, columns);
       for (size_t t = 0; t < T;) {
         const QuantizedActivations at = {x->q + t * K + k, x->scale + (t * K + k) / kActivationBlock,
                                          x->sum + (t * K + k) / kActivationBlock};
         const bool whole_tile = T - t >= kTokens;
         for (size_t r = 0; r < rows; r += kLanes) {
           const auto apply = whole_tile ? &apply_group<V, Type, kTokens> : &apply_group<V, Type, 1>;
-          apply(groups[r / kLanes], blocks, at, K, k == 0, smaller(kLanes, rows - r), y + t * ldy + n + r,
+          apply(groups[r / kLanes], columns, at, K, k == 0, smaller(kLanes, rows - r), y + t * ldy + n + r,
                 ldy);
         }
         t += whole_tile ? kTokens : 1;
@@ -128,7 +132,7 @@ inline constexpr size_t kFloatRows = 4;
 // `count` values of a row from column k, padded with zeros to whole vectors.
 template <class V, class Type>
 void decode_stretch(const uint8_t* row, size_t k, size_t count, float* values) {
-  const uint8_t* source = row + k / Type::kBlockValues * sizeof(typename Type::Block);
+  const uint8_t* source = row + bytes_of<Type>(k);
   size_t done = 0;
   if constexpr (Type::kType == DType::kF16) {
     for (; done + V::kLanes <= count; done += V::kLanes) {
@@ -177,12 +181,13 @@ void matmul_f32(const uint8_t* w, size_t stride, size_t N, size_t K, const float
   for (size_t n = 0; n < N; n += kFloatRows) {
     const size_t rows = smaller(kFloatRows, N - n);
     for (size_t k = 0; k < K; k += kFloatStretch) {
-      const size_t count = smaller(kFloatStretch, K - k);
-      for (size_t r = 0; r < rows; ++r) decode_stretch<V, Type>(w + (n + r) * stride, k, count, decoded[r]);
+      const size_t columns = smaller(kFloatStretch, K - k);
+      for (size_t r = 0; r < rows; ++r) decode_stretch<V, Type>(w + (n + r) * stride, k, columns, decoded[r]);
+      prefetch_next<V, Type>(w + n * stride, stride, kFloatRows, k, columns);
       for (size_t t = 0; t < T;) {
         const bool whole_tile = T - t >= kTokens;
         const auto apply = whole_tile ? &apply_rows<V, kTokens> : &apply_rows<V, 1>;
-        apply(decoded, count, x + t * ldx + k, ldx, k == 0, rows, y + t * ldy + n, ldy);
+        apply(decoded, columns, x + t * ldx + k, ldx, k == 0, rows, y + t * ldy + n, ldy);
         t += whole_tile ? kTokens : 1;
       }
     }
