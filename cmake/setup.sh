@@ -8,7 +8,7 @@ g4_setup() {
   if command -v dpkg-query > /dev/null; then
     installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "${g4_packages[@]}" "$@" 2> /dev/null || true)
     for package in "${g4_packages[@]}" "$@"; do
-      grep -Eq "^installed $package(:|\$)" <<< "$installed" || missing+=("$package")
+      grep -Fqx "installed $package" <<< "$installed" || missing+=("$package")
     done
   else
     echo "This is no Debian or Ubuntu: g4 needs ${g4_packages[*]} $*, or what they are called here." >&2
