@@ -67,7 +67,7 @@ TEST_CASE("The demo model in F32 answers token for token as the reference does",
 }
 
 TEST_CASE("The demo model in Q8_0, with default options, gives the same text but for the stories", "[demo]") {
-  auto session = new_session(open_model("demo/g4-demo-q8_0.gguf"), {});
+  auto session = new_session(open_demo(), {});
   int stories = 0;
   for (const json& test : text_cases()) {
     if (test["skill"] == "story") {

@@ -14,7 +14,7 @@ std::vector<int32_t> prompt_of(const Session& session, const std::string& questi
 std::unique_ptr<Session> demo(int context = 0) {
   SessionOptions options;
   options.context = context;
-  return new_session(open_model("demo/g4-demo-q8_0.gguf"), options);
+  return new_session(open_demo(), options);
 }
 
 struct Run {
@@ -88,14 +88,14 @@ TEST_CASE("Length, stop string, callback, full context: each says why it ended",
   CHECK(run(*session, options).result.finish == Finish::kLength);
   CHECK(static_cast<size_t>(session->position()) == prompt.size() + 3);
 
-  session->reset();
+  REQUIRE(session->reset().ok());
   options = greedy(prompt);
   options.stops = {"Nairobi"};
   const Run stopped = run(*session, options);
   CHECK(stopped.result.finish == Finish::kStopString);
   CHECK(stopped.text == "The capital of Kenya is ");
 
-  session->reset();
+  REQUIRE(session->reset().ok());
   const Run called = run(*session, greedy(prompt), 2);
   CHECK(called.result.finish == Finish::kCallback);
   CHECK(called.result.generated_tokens == 2);
@@ -107,7 +107,7 @@ TEST_CASE("Length, stop string, callback, full context: each says why it ended",
   CHECK(full.result.generated_tokens == 4);
   CHECK(run(*small, greedy({})).result.finish == Finish::kLength);
 
-  session->reset();
+  REQUIRE(session->reset().ok());
   options = greedy(prompt);
   options.ignore_stop_tokens = true;
   options.max_tokens = 40;
@@ -115,7 +115,7 @@ TEST_CASE("Length, stop string, callback, full context: each says why it ended",
 
   options.stops = {""};
   CHECK(generate(*session, options, {}).status().code() == absl::StatusCode::kInvalidArgument);
-  session->reset();
+  REQUIRE(session->reset().ok());
   CHECK(generate(*session, greedy({}), {}).status().code() == absl::StatusCode::kFailedPrecondition);
 }
 
@@ -156,7 +156,7 @@ TEST_CASE("Cancel while generating: the session stays usable", "[generate]") {
   };
   CHECK(generate(*session, greedy(more), events)->finish == Finish::kCancelled);
   CHECK(static_cast<size_t>(session->position()) == prompt.size() + 4);
-  session->reset();
+  REQUIRE(session->reset().ok());
   CHECK(run(*session, greedy(more)).text == "Hello! How can I help you?");
 }
 
@@ -164,7 +164,7 @@ TEST_CASE("Same seed, same text; logits events can steer", "[generate]") {
   auto session = demo();
   const std::vector<int32_t> prompt = prompt_of(*session, "Tell me a story about a robot on a ship.");
   const auto story = [&](uint64_t seed) {
-    session->reset();
+    REQUIRE(session->reset().ok());
     GenerateOptions options;
     options.prompt = prompt;
     options.max_tokens = 60;
@@ -175,7 +175,7 @@ TEST_CASE("Same seed, same text; logits events can steer", "[generate]") {
   CHECK(story(1) == story(1));
   CHECK(story(1) != story(2));
 
-  session->reset();
+  REQUIRE(session->reset().ok());
   const int32_t wanted = session->model().tokenizer()->find("a");
   REQUIRE(wanted >= 0);
   GenerateOptions options = greedy(prompt);

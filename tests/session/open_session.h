@@ -20,12 +20,21 @@ inline SessionOptions exact_options() {
   return options;
 }
 
-inline std::shared_ptr<const Model> open_model(const std::string& golden_relative,
-                                               const ModelOptions& options = {}) {
-  auto model = Model::open(golden_path(golden_relative), options, {});
+inline std::shared_ptr<const Model> open_path(const std::string& path, const ModelOptions& options = {}) {
+  auto model = Model::open(path, options, {});
   INFO(model.status().message());
   REQUIRE(model.ok());
   return *std::move(model);
+}
+
+inline std::shared_ptr<const Model> open_model(const std::string& golden_relative,
+                                               const ModelOptions& options = {}) {
+  return open_path(golden_path(golden_relative), options);
+}
+
+// The demo model that is bundled.
+inline std::shared_ptr<const Model> open_demo() {
+  return open_path(golden_source_path("../../examples/models/g4-demo-q8_0.gguf"));
 }
 
 inline std::unique_ptr<Session> new_session(std::shared_ptr<const Model> model,

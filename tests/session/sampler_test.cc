@@ -131,7 +131,7 @@ TEST_CASE("Penalties and biases", "[sampler]") {
         sampler.pick(kLogits, {}, {}, 0, plain()));  // nothing lingers
 }
 
-TEST_CASE("Options out of range are refused by name", "[sampler]") {
+TEST_CASE("Sampling options out of range are refused by name", "[sampler]") {
   const auto message = [](auto change) {
     SamplingOptions options;
     change(options);

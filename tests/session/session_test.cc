@@ -316,7 +316,7 @@ TEST_CASE("Calls from a callback of the same session get a status", "[session]")
   CHECK(session->position() == 5);
 }
 
-TEST_CASE("Options out of range are refused by name", "[session]") {
+TEST_CASE("Session options out of range are refused by name", "[session]") {
   const auto model = open_model("tiny/e2b-tiny/model.gguf");
   const auto message = [&](auto change) {
     SessionOptions options;
