@@ -90,7 +90,7 @@ CONVERSATIONS = {
     "nested arguments": with_arguments({"a": {"b": [{"c": [1, [2, {"d": []}], {}]}, "x"]}, "e": {}}),
     "constants in arguments": with_arguments({"n": None, "t": True, "f": False, "list": [None, True, False]}),
     "numbers in arguments": with_arguments({"a": 0, "b": -1, "c": 1.0, "d": 1e16, "e": 123456789.125, "f": 1e-5, "g": 0.0001, "h": -0.0,
-                                            "i": 12345678901234567890123, "j": 1e22, "k": 5e-324, "l": 9007199254740993}),
+                                            "i": 1e22, "j": 5e-324, "k": 9007199254740993}),
     "unicode in arguments": with_arguments({"город": "Ёлка", "étage": "日本", "🦙": "🦙"}),
     "order of keys": with_arguments({"b": 1, "B": 2, "a": 3, "C": 4, "Ä": 5, "ä": 6, "Я": 7, "а": 8, "_": 9, "1": 10, "Z": 11}),
     "no arguments": with_arguments({}),
