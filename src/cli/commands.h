@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cli/answer.h"
-#include "cli/model.h"
+#include "cli/open_model.h"
 #include "cli/terminal.h"
 
 namespace g4::cli {

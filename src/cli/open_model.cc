@@ -1,4 +1,4 @@
-#include "cli/model.h"
+#include "cli/open_model.h"
 
 #include <filesystem>
 
