@@ -287,7 +287,7 @@ class Session {
     return g4_rewind_min(get());
   }  // the lowest position truncate can go to, besides 0
   void truncate(size_t position) {
-    detail::check(g4_truncate(get(), position));
+    detail::check(g4_truncate(get(), position, 0));
   }  // throws G4_ERR_STATE below rewind_min
 
   g4_info info() const {  // its strings live as long as the session

@@ -170,8 +170,8 @@ TEST_CASE("NULL and nonsense get a status and a message, never a crash", "[capi]
   CHECK(g4_generate(nullptr, nullptr, nullptr, nullptr, nullptr) == G4_ERR_ARGUMENT);
   CHECK(g4_tokens(nullptr, 0, &n, nullptr) == G4_ERR_ARGUMENT);
   CHECK(g4_reset(nullptr) == G4_ERR_ARGUMENT);
-  CHECK(g4_truncate(session, 1) == G4_ERR_ARGUMENT);
-  CHECK(g4_truncate(session, SIZE_MAX) == G4_ERR_ARGUMENT);
+  CHECK(g4_truncate(session, 1, 0) == G4_ERR_ARGUMENT);
+  CHECK(g4_truncate(session, SIZE_MAX, 0) == G4_ERR_ARGUMENT);
   CHECK(g4_session_info(nullptr, session) == G4_ERR_ARGUMENT);
   CHECK(g4_session_stats(nullptr, session) == G4_ERR_ARGUMENT);
   g4_kv_layer layer = G4_INIT(g4_kv_layer);
