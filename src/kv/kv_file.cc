@@ -218,7 +218,7 @@ Status check_identity(const fbs::Header& header, const std::string& path, const 
   if (std::memcmp(header.model()->data(), identity.model.data(), identity.model.size()) != 0)
     return mismatch_error(StrCat(path, " was saved with another model"));
   if (header.kv_type()->string_view() != kv_type_name(identity.type))
-    return mismatch_error(StrCat(path, " holds KV of type ", header.kv_type()->c_str(), ", the session has ",
+    return mismatch_error(StrCat(path, " holds KV of type ", header.kv_type()->str(), ", the session has ",
                                  kv_type_name(identity.type)));
   const KvMeta& meta = *identity.meta;
   if (header.page_positions() != kPagePositions ||
