@@ -1,42 +1,36 @@
 #include "cli/answer.h"
 
-#include <nlohmann/json.hpp>
+#include <random>
 
 #include "cli/memory.h"
 
 namespace g4::cli {
-void AnswerOptions::add_to(CLI::App& app) {
-  static constexpr const char* kGroup = "The answer";
-  app.add_option("--max-tokens", max_token_count, "Ends it after so many tokens (default: no limit)")
-      ->group(kGroup)
-      ->option_text("N")
-      ->check(CLI::Range(1, INT32_MAX));
-  app.add_option("--stop", stops, "Ends it before this text; may be given several times")
-      ->group(kGroup)
-      ->option_text("TEXT")
-      ->allow_extra_args(false);
-  app.add_flag("--thinking", thinking, "Let the model think first")->group(kGroup);
-  app.add_flag("--show-thoughts", show_thoughts, "Write thoughts to standard error even if it is no terminal")
-      ->group(kGroup);
-  app.add_flag("--stats", stats, "Tokens, times and memory after it")->group(kGroup);
-  sampling.add_to(app);
-}
-
-g4_chat_options AnswerOptions::chat_options() const {
-  g4_chat_options options = G4_INIT(g4_chat_options);
-  options.flags = thinking ? G4_CHAT_THINKING : 0;
-  return options;
-}
-
-std::string conversation_text(const nlohmann::json& messages) {
-  try {
-    return messages.dump();
-  } catch (const nlohmann::json::type_error&) {
-    throw Error(G4_ERR_ARGUMENT, "the message is not valid UTF-8 text");
-  }
+g4_chat_options chat_options(const AnswerOptions& options) {
+  g4_chat_options chat = G4_INIT(g4_chat_options);
+  chat.flags = options.thinking ? G4_CHAT_THINKING : 0;
+  return chat;
 }
 
 namespace {
+uint64_t random_seed() {
+  std::random_device device;
+  return (static_cast<uint64_t>(device()) << 32) | device();
+}
+
+g4_sampling make_sampling(const SamplingOptions& options) {
+  g4_sampling sampling = G4_INIT(g4_sampling);
+  sampling.flags = options.greedy || options.temperature == 0 ? G4_SAMPLING_GREEDY : 0;
+  sampling.temperature = options.temperature;
+  sampling.top_k = options.top_k == 0 ? -1 : options.top_k;  // in g4.h 0 stands for the default
+  sampling.top_p = options.top_p;
+  sampling.min_p = options.min_p;
+  sampling.repetition_penalty = options.repetition_penalty;
+  sampling.presence_penalty = options.presence_penalty;
+  sampling.frequency_penalty = options.frequency_penalty;
+  sampling.seed = options.seed ? *options.seed : random_seed();
+  return sampling;
+}
+
 // Writes the pieces of an answer, each channel where it belongs, and ends with a newline whatever the model
 // wrote.
 class AnswerWriter {
@@ -68,8 +62,8 @@ class AnswerWriter {
 }  // namespace
 
 Answer stream_answer(Terminal& terminal, Session& session, std::span<const int32_t> prompt,
-                     AnswerOptions& options) {
-  const g4_sampling sampling = options.sampling.sampling();
+                     const AnswerOptions& options) {
+  const g4_sampling sampling = make_sampling(options.sampling);
   std::vector<const char*> stops;
   for (const std::string& stop : options.stops) stops.push_back(stop.c_str());
   g4_generate_options generate = G4_INIT(g4_generate_options);

@@ -1,27 +1,16 @@
 // g4 bench: time to open, to read a prompt, to write an answer; memory.
 #include <algorithm>
 #include <chrono>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <random>
 
 #include "cli/commands.h"
 #include "cli/memory.h"
-#include "cli/options.h"
 
 namespace g4::cli {
 namespace {
 using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
-
-struct BenchOptions {
-  ModelOptions model;
-  uint32_t prefill_count = 512;
-  uint32_t decode_count = 32;
-  uint32_t depth = 0;
-  uint32_t repeat_count = 3;
-  bool json = false;
-};
 
 struct Run {
   double prefill_seconds;
@@ -101,7 +90,7 @@ std::string json_report(const Report& report) {
                     {"decode_seconds", run.decode_seconds}});
   }
   const Json object = {
-      {"model", report.options.model.path()},
+      {"model", model_or_demo(report.options.model.path)},
       {"name", info.name},
       {"variant", info.variant},
       {"quantisation", info.quantisation},
@@ -152,16 +141,19 @@ std::string table_report(const Report& report) {
   return text;
 }
 
-int run(Terminal& terminal, BenchOptions& options) {
+}  // namespace
+
+int bench(Terminal& terminal, const BenchOptions& options) {
   interrupt::install();
   const uint32_t needed = options.depth + options.prefill_count + options.decode_count;
-  if (options.model.context_count == 0) options.model.context_count = needed;
-  if (options.model.context_count < needed) {
+  ModelOptions model = options.model;
+  if (model.context_count == 0) model.context_count = needed;
+  if (model.context_count < needed) {
     throw Failure(kUsage, format("--context: %u is less than depth, prompt and answer take: %u",
-                                 options.model.context_count, needed));
+                                 model.context_count, needed));
   }
   const Clock::time_point start = Clock::now();
-  Session session = options.model.open(terminal);
+  Session session = open_session(terminal, model);
   const double open_seconds = seconds_since(start);
   const std::vector<int32_t> tokens =
       random_tokens(session.tokenizer(), options.depth + options.prefill_count);
@@ -175,21 +167,5 @@ int run(Terminal& terminal, BenchOptions& options) {
                          runs,    measure_memory(), session.stats().kv_bytes};
   terminal.out.write(options.json ? json_report(report) : table_report(report));
   return 0;
-}
-}  // namespace
-
-Command add_bench(CLI::App& program) {
-  auto options = std::make_shared<BenchOptions>();
-  CLI::App* app = program.add_subcommand("bench", "Measure speed and memory");
-  options->model.add_to(*app);
-  const auto count = [&](const char* name, uint32_t& value, const char* what, int least) {
-    app->add_option(name, value, what)->option_text("N")->check(CLI::Range(least, 1 << 24));
-  };
-  count("--prefill", options->prefill_count, "Tokens of the prompt [512]", 1);
-  count("--decode", options->decode_count, "Tokens to generate [32]", 1);
-  count("--depth", options->depth, "Tokens the session holds before [0]", 0);
-  count("--repeat", options->repeat_count, "Runs; the median counts [3]", 1);
-  app->add_flag("--json", options->json, "As a JSON object");
-  return {app, [options](Terminal& terminal) { return run(terminal, *options); }};
 }
 }  // namespace g4::cli

@@ -3,12 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
-#include "cli/answer.h"
 #include "cli/commands.h"
+#include "cli/conversation.h"
 
 namespace g4::cli {
 namespace {
@@ -19,12 +17,6 @@ constexpr const char* kHelp =
     "/quit         leave, as Ctrl-D does\n"
     "A line that ends with \\ goes on in the next. Ctrl-C stops an answer.\n"
     "To send a message that begins with /, put a space in front.\n";
-
-struct ChatOptions {
-  ModelOptions model;
-  AnswerOptions answer;
-  std::string system;
-};
 
 // Drops what the session holds beyond its common beginning with `tokens` and returns how many of them it then
 // holds: at most all but one, for something must be evaluated to go on from. Sliding layers may not reach
@@ -44,24 +36,22 @@ size_t keep_common_prefix(Session& session, const std::vector<int32_t>& tokens) 
 
 class Chat {
  public:
-  Chat(Terminal& terminal, ChatOptions& options)
+  Chat(Terminal& terminal, const ChatOptions& options)
       : terminal_(terminal),
         options_(options),
-        session_(options.model.open(terminal)),
+        session_(open_session(terminal, options.model)),
         is_interactive_(isatty(STDIN_FILENO) == 1) {
-    set_system(options.system);
+    conversation_.set_system(options.system);
   }
 
   int run() {
     if (is_interactive_) greet();
     while (const std::optional<std::string> line = read_message()) {
-      if (line->starts_with('/')) {
-        if (*line == "/quit") return 0;
-        obey(*line);
-        if (is_interactive_) terminal_.err.write("\n");
-      } else if (line->find_first_not_of(" \t") != std::string::npos) {
-        answer(*line);
-      }
+      if (*line == "/quit") return 0;
+      if (line->find_first_not_of(" \t") == std::string::npos) continue;
+      take(*line);
+      if (is_interactive_) terminal_.err.write("\n");
+      interrupt::clear();
     }
     if (is_interactive_) terminal_.err.write("\n");
     return 0;
@@ -103,14 +93,27 @@ class Chat {
     }
   }
 
+  // A command or a message. On failure the conversation is as before.
+  void take(const std::string& line) {
+    const Conversation before = conversation_;
+    try {
+      line.starts_with('/') ? obey(line) : answer(line);
+    } catch (const Error& error) {
+      conversation_ = before;
+      const bool is_full = error.status() == G4_ERR_CONTEXT_FULL;
+      write_error(terminal_,
+                  std::string(error.what()) +
+                      (is_full ? " (/reset starts anew; --context sets how many tokens fit)" : ""));
+    }
+  }
+
   void obey(const std::string& command) {
     if (command == "/help") {
       terminal_.err.write(kHelp, Style::kDim);
     } else if (command == "/reset") {
-      messages_.clear();
-      set_system(system_);
+      conversation_.clear();
     } else if (command == "/system" || command.starts_with("/system ")) {
-      set_system(command.substr(std::min(command.size(), std::string_view("/system ").size())));
+      conversation_.set_system(command.substr(std::min(command.size(), std::string_view("/system ").size())));
     } else if (command == "/stats") {
       if (last_) {
         print_stats(terminal_, session_, *last_);
@@ -122,60 +125,34 @@ class Chat {
     }
   }
 
-  void set_system(const std::string& text) {
-    system_ = text;
-    if (!messages_.empty() && messages_.front()["role"] == "system") messages_.erase(0);
-    if (!text.empty()) {
-      const nlohmann::json message = {{"role", "system"}, {"content", text}};
-      messages_.insert(messages_.begin(), message);
-    }
-  }
-
-  // One turn. On failure, and if nothing was answered, the conversation is as before.
   void answer(const std::string& message) {
-    const nlohmann::json before = messages_;
-    messages_.push_back({{"role", "user"}, {"content", message}});
-    try {
-      const TokenizerView tokenizer = session_.tokenizer();
-      const std::vector<int32_t> tokens =
-          tokenizer.chat_tokenize(conversation_text(messages_), options_.answer.chat_options());
-      const size_t held = keep_common_prefix(session_, tokens);
-      last_ = stream_answer(terminal_, session_, std::span(tokens).subspan(held), options_.answer);
-      messages_.push_back(nlohmann::json::parse(tokenizer.chat_parse(last_->tokens)));
-      if (last_->tokens.empty()) messages_ = before;
-      explain_end(terminal_, session_, *last_);
-      if (options_.answer.stats) print_stats(terminal_, session_, *last_);
-    } catch (const Error& error) {
-      messages_ = before;
-      write_error(terminal_, error.status() == G4_ERR_CONTEXT_FULL
-                                 ? std::string(error.what()) +
-                                       " (/reset starts anew; --context sets how many tokens fit)"
-                                 : error.what());
+    conversation_.add_user(message);
+    const TokenizerView tokenizer = session_.tokenizer();
+    const std::vector<int32_t> tokens =
+        tokenizer.chat_tokenize(conversation_.json(), chat_options(options_.answer));
+    const size_t held = keep_common_prefix(session_, tokens);
+    last_ = stream_answer(terminal_, session_, std::span(tokens).subspan(held), options_.answer);
+    if (last_->tokens.empty()) {
+      conversation_.take_back();
+    } else {
+      conversation_.add_message(tokenizer.chat_parse(last_->tokens));
     }
-    if (is_interactive_) terminal_.err.write("\n");
-    interrupt::clear();
+    explain_end(terminal_, session_, *last_);
+    if (options_.answer.stats) print_stats(terminal_, session_, *last_);
   }
 
   Terminal& terminal_;
-  ChatOptions& options_;
+  const ChatOptions& options_;
   Session session_;
   bool is_interactive_;
   LineReader lines_;
-  std::string system_;
-  nlohmann::json messages_ = nlohmann::json::array();
+  Conversation conversation_;
   std::optional<Answer> last_;
 };
 }  // namespace
 
-Command add_chat(CLI::App& program) {
-  auto options = std::make_shared<ChatOptions>();
-  CLI::App* app = program.add_subcommand("chat", "Talk with the model");
-  options->model.add_to(*app);
-  app->add_option("--system", options->system, "System message")->option_text("TEXT");
-  options->answer.add_to(*app);
-  return {app, [options](Terminal& terminal) {
-            interrupt::install();
-            return Chat(terminal, *options).run();
-          }};
+int chat(Terminal& terminal, const ChatOptions& options) {
+  interrupt::install();
+  return Chat(terminal, options).run();
 }
 }  // namespace g4::cli

@@ -1,19 +1,55 @@
-// The commands of g4: each adds itself to the program's options and runs when it was chosen.
+// The commands of g4 and what they can be told. Each returns the exit code.
 #pragma once
-#include <CLI/CLI.hpp>
-#include <functional>
+#include <cstdint>
+#include <optional>
+#include <string>
 
+#include "cli/answer.h"
+#include "cli/model.h"
 #include "cli/terminal.h"
 
 namespace g4::cli {
-struct Command {
-  CLI::App* app;
-  std::function<int(Terminal&)> run;  // returns the exit code
+struct RunOptions {
+  ModelOptions model;
+  AnswerOptions answer;
+  std::optional<std::string> prompt;  // "-" or none: what is piped in
+  std::string system;
+  bool raw = false;      // no chat format
+  bool special = false;  // with raw: control tokens in the prompt count
 };
+int run(Terminal& terminal, const RunOptions& options);
 
-Command add_run(CLI::App& program);
-Command add_chat(CLI::App& program);
-Command add_info(CLI::App& program);
-Command add_tokenize(CLI::App& program);
-Command add_bench(CLI::App& program);
+struct ChatOptions {
+  ModelOptions model;
+  AnswerOptions answer;
+  std::string system;
+};
+int chat(Terminal& terminal, const ChatOptions& options);
+
+struct InfoOptions {
+  ModelOptions model;
+  bool json = false;
+};
+int info(Terminal& terminal, const InfoOptions& options);
+
+struct TokenizeOptions {
+  std::string path;
+  std::optional<std::string> text;  // "-" or none: what is piped in
+  std::optional<std::string> ids;   // to text instead; "-": what is piped in
+  bool pieces = false;
+  bool special = false;
+  bool bos = false;
+  bool json = false;
+};
+int tokenize(Terminal& terminal, const TokenizeOptions& options);
+
+struct BenchOptions {
+  ModelOptions model;
+  uint32_t prefill_count = 512;
+  uint32_t decode_count = 32;
+  uint32_t depth = 0;
+  uint32_t repeat_count = 3;
+  bool json = false;
+};
+int bench(Terminal& terminal, const BenchOptions& options);
 }  // namespace g4::cli

@@ -1,18 +1,11 @@
 // g4 info: what a model is and what it will need.
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
-#include "cli/options.h"
 
 namespace g4::cli {
 namespace {
 using Json = nlohmann::ordered_json;
-
-struct InfoOptions {
-  ModelOptions model;
-  bool json = false;
-};
 
 const char* kv_type_name(g4_kv_type type) { return type == G4_KV_F32 ? "f32" : "f16"; }
 const char* precision_name(g4_precision precision) { return precision == G4_PRECISION_F32 ? "f32" : "int8"; }
@@ -104,10 +97,12 @@ std::string kv_table(const Session& session, uint32_t layer_count) {
   return text;
 }
 
-int run(Terminal& terminal, const InfoOptions& options) {
-  const std::string path = options.model.path();
-  const g4_memory_estimate need = estimate(path, options.model.session_options());
-  const Session session = options.model.open(terminal);
+}  // namespace
+
+int info(Terminal& terminal, const InfoOptions& options) {
+  const std::string path = model_or_demo(options.model.path);
+  const g4_memory_estimate need = estimate(path, session_options(options.model));
+  const Session session = open_session(terminal, options.model);
   const g4_info info = session.info();
   if (options.json) {
     Json object = describe_model(path, info);
@@ -118,15 +113,5 @@ int run(Terminal& terminal, const InfoOptions& options) {
     terminal.out.write(model_table(path, info, need) + "\n" + kv_table(session, info.layer_count));
   }
   return 0;
-}
-}  // namespace
-
-Command add_info(CLI::App& program) {
-  auto options = std::make_shared<InfoOptions>();
-  CLI::App* app =
-      program.add_subcommand("info", "Show what a model is, its KV registry and the memory it needs");
-  options->model.add_to(*app);
-  app->add_flag("--json", options->json, "As a JSON object");
-  return {app, [options](Terminal& terminal) { return run(terminal, *options); }};
 }
 }  // namespace g4::cli

@@ -2,9 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <array>
-
-#include "cli/commands.h"
+#include "cli/command_line.h"
 
 namespace g4::cli {
 namespace {
@@ -34,35 +32,6 @@ std::string hint(g4_status status) {
       return "";
   }
 }
-
-// What is wrong with the command line, and where to read how it should be.
-std::string usage_message(const CLI::App& program, const CLI::ParseError& error) {
-  const std::vector<CLI::App*> chosen = program.get_subcommands();
-  if (!chosen.empty())
-    return std::string(error.what()) + " (see g4 " + chosen.front()->get_name() + " --help)";
-  const std::vector<std::string> words = program.remaining();
-  return (words.empty() ? "no command given" : "there is no command " + words.front()) + " (see g4 --help)";
-}
-
-int run_program(int argc, char** argv, Terminal& terminal) {
-  CLI::App program("g4 runs Gemma 4 models on CPUs.\nMODEL is a GGUF file; left out, it is the demo model.",
-                   "g4");
-  program.set_version_flag("--version", std::string("g4 ") + g4_version());
-  program.require_subcommand(1);
-  program.get_formatter()->column_width(34);
-  const std::array commands = {add_run(program), add_chat(program), add_info(program), add_tokenize(program),
-                               add_bench(program)};
-  try {
-    program.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return program.exit(error);  // help and version
-    return fail(terminal, kUsage, usage_message(program, error));
-  }
-  for (const Command& command : commands) {
-    if (*command.app) return command.run(terminal);
-  }
-  return kUsage;
-}
 }  // namespace
 }  // namespace g4::cli
 
@@ -71,7 +40,7 @@ int main(int argc, char** argv) {
   occupy_standard_streams();
   Terminal terminal;
   try {
-    return run_program(argc, argv, terminal);
+    return parse_command_line(argc, argv)(terminal);
   } catch (const Failure& failure) {
     return fail(terminal, failure.exit_code, failure.what());
   } catch (const g4::Error& error) {

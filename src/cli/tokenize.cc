@@ -2,26 +2,14 @@
 #include <unistd.h>
 
 #include <charconv>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "cli/commands.h"
-#include "cli/options.h"
 
 namespace g4::cli {
 namespace {
 using Json = nlohmann::ordered_json;
-
-struct TokenizeOptions {
-  std::string path;
-  std::optional<std::string> text;
-  std::optional<std::string> ids;
-  bool pieces = false;
-  bool special = false;
-  bool bos = false;
-  bool json = false;
-};
 
 // Numbers separated by spaces, commas or brackets: what this command and its --json write.
 std::vector<int32_t> parse_ids(std::string_view text) {
@@ -81,34 +69,17 @@ std::string encode(const TokenizerView& tokenizer, const TokenizeOptions& option
     if (options.pieces) {
       lines += format("%6d %s\n", id, quote(piece(id)).c_str());
     } else {
-      lines += (lines.empty() ? "" : " ") + std::to_string(id);
+      if (!lines.empty()) lines += ' ';
+      lines += std::to_string(id);
     }
   }
   return options.pieces ? lines : lines + "\n";
 }
 }  // namespace
 
-Command add_tokenize(CLI::App& program) {
-  auto options = std::make_shared<TokenizeOptions>();
-  CLI::App* app = program.add_subcommand("tokenize", "Turn text into token ids, or ids into text");
-  app->add_option("model", options->path, "GGUF file, which may hold no tensors; the demo model if left out")
-      ->option_text("MODEL");
-  CLI::Option* text =
-      app->add_option("-p,--text", options->text, "The text; - or left out: what is piped in, byte for byte")
-          ->option_text("TEXT");
-  app->add_option("--decode", options->ids,
-                  "Ids to turn into text, separated by spaces or commas; -: what is piped in")
-      ->option_text("IDS")
-      ->excludes(text);
-  app->add_flag("--pieces", options->pieces, "One token a line, with its text");
-  app->add_flag("--special", options->special,
-                "Control tokens written in the text count; --decode writes them out");
-  app->add_flag("--bos", options->bos, "Put <bos> in front");
-  app->add_flag("--json", options->json, "As a JSON object");
-  return {app, [options](Terminal& terminal) {
-            const Tokenizer tokenizer = Tokenizer::open(model_or_demo(options->path));
-            terminal.out.write(options->ids ? decode(tokenizer, *options) : encode(tokenizer, *options));
-            return 0;
-          }};
+int tokenize(Terminal& terminal, const TokenizeOptions& options) {
+  const Tokenizer tokenizer = Tokenizer::open(model_or_demo(options.path));
+  terminal.out.write(options.ids ? decode(tokenizer, options) : encode(tokenizer, options));
+  return 0;
 }
 }  // namespace g4::cli

@@ -23,14 +23,15 @@ std::string python_float(double value) {
   int exponent = 0;
   std::from_chars(text.data() + e + (text[e + 1] == '+' ? 2 : 1), text.data() + text.size(), exponent);
   if (exponent < -4 || exponent >= 16) {
-    if (digits.size() > 1) digits.insert(1, ".");
-    const std::string size = std::to_string(std::abs(exponent));
-    return sign + digits + (exponent < 0 ? "e-" : "e+") + (size.size() < 2 ? "0" : "") + size;
+    const std::string fraction = digits.size() > 1 ? StrCat(".", digits.substr(1)) : "";
+    const int size = std::abs(exponent);
+    return StrCat(sign, digits.substr(0, 1), fraction, exponent < 0 ? "e-" : "e+", size < 10 ? "0" : "",
+                  size);
   }
-  if (exponent < 0) return sign + "0." + std::string(static_cast<size_t>(-exponent - 1), '0') + digits;
+  if (exponent < 0) return StrCat(sign, "0.", std::string(static_cast<size_t>(-exponent - 1), '0'), digits);
   const size_t whole = static_cast<size_t>(exponent) + 1;
-  if (digits.size() < whole + 1) digits.append(whole + 1 - digits.size(), '0');
-  return sign + digits.insert(whole, ".");
+  if (digits.size() <= whole) digits.resize(whole + 1, '0');
+  return StrCat(sign, digits.substr(0, whole), ".", digits.substr(whole));
 }
 
 // Receives the parser's events. Depth is bounded here; the parser itself does not recurse.

@@ -41,21 +41,24 @@ bool is_number(std::string_view text) {
   return text.empty();
 }
 
-// The JSON for a value written without quotes.
-std::string bare_json(std::string_view text) {
-  if (is_number(text)) return std::string(text);
+// The JSON for a number or a word written without quotes; empty if it is something else.
+std::string_view literal_json(std::string_view text) {
   if (text == "true" || text == "True") return "true";
   if (text == "false" || text == "False") return "false";
   if (text == "null" || text == "None") return "null";
-  std::string json;
-  append_json_string(text, &json);
-  return json;
+  return is_number(text) ? text : "";
 }
+
+// How to take what the model wrote. kExact: strings are between quote tokens, the next one ends them, other
+// values are numbers or words such as true; whatever the template writes is read right. kForgiving: as
+// parse_tool_call promises, by guesses.
+enum class Reading { kExact, kForgiving };
 
 // Reads the arguments, front to back, and writes them as JSON. A method that returns false gives the call up.
 class ArgumentReader {
  public:
-  ArgumentReader(std::string_view text, std::span<const size_t> quotes) : text_(text), quotes_(quotes) {}
+  ArgumentReader(std::string_view text, std::span<const size_t> quotes, Reading reading)
+      : text_(text), quotes_(quotes), reading_(reading) {}
 
   // The whole of `text` from the opening brace at `begin`.
   bool read_all(size_t begin, std::string* json) {
@@ -97,6 +100,7 @@ class ArgumentReader {
 
   std::string_view text_;
   std::span<const size_t> quotes_;
+  Reading reading_;
   size_t at_ = 0;
   std::string json_;
 };
@@ -128,6 +132,7 @@ bool ArgumentReader::is_quoted_value(size_t i) const {
 // Whether this quote token (an index in quotes_) ends the string before it: what follows must make sense
 // after a value. Otherwise the model used the token inside a string.
 bool ArgumentReader::ends_string(size_t quote, Inside inside) const {
+  if (reading_ == Reading::kExact) return true;
   size_t i = quotes_[quote] + kQuote.size();
   bool closed = false;
   for (; is_blank(at(i)) || at(i) == '}' || at(i) == ']'; ++i) closed |= !is_blank(text_[i]);
@@ -275,9 +280,11 @@ bool ArgumentReader::read_bare_value(Inside inside) {
     end = std::max(next, end + 1);
   }
   const std::string_view value = strip(text_.substr(at_, end - at_));
-  json_ += bare_json(value);
+  const std::string_view literal = literal_json(value);
+  json_ += literal;
+  if (literal.empty()) append_json_string(value, &json_);
   at_ = end;
-  return !value.empty();
+  return reading_ == Reading::kForgiving ? !value.empty() : !literal.empty();
 }
 }  // namespace
 
@@ -287,8 +294,10 @@ ToolCall parse_tool_call(std::string_view raw, std::span<const size_t> quotes) {
   std::string_view name = strip(raw.substr(0, brace));
   if (name.starts_with("call:")) name = strip(name.substr(5));
   call.name = name;
-  call.valid = !name.empty() && ArgumentReader(raw, quotes).read_all(brace, &call.arguments);
-  if (call.valid) return call;
+  for (const Reading reading : {Reading::kExact, Reading::kForgiving}) {
+    call.valid = !name.empty() && ArgumentReader(raw, quotes, reading).read_all(brace, &call.arguments);
+    if (call.valid) return call;
+  }
   std::string_view inner = raw.substr(std::min(brace + 1, raw.size()));
   if (inner.ends_with('}')) inner.remove_suffix(1);
   call.arguments.clear();

@@ -14,8 +14,9 @@ struct ToolCall {
 };
 
 // `raw`: what stands between <|tool_call> and <tool_call|>, valid UTF-8. `quotes`: where in it <|"|> is the
-// token of that name, in order; the same characters elsewhere are text. Forgiving where the meaning is clear:
-// keys and strings may be bare, in <|"|>, in " or in ', commas may be missing or too many, null may be None,
-// a quote token that cannot end a string belongs to it. Linear time; at most 48 levels.
+// token of that name, in order; the same characters elsewhere are text. What the template could have written
+// is read exactly. Else forgiving where the meaning is clear: keys and strings may be bare, in " or in ',
+// commas may be missing or too many, a quote token that cannot end a string belongs to it. Time in proportion
+// to the length; at most 48 levels.
 ToolCall parse_tool_call(std::string_view raw, std::span<const size_t> quotes);
 }  // namespace g4

@@ -47,7 +47,8 @@ def the_header_is_c99():
 
 @test
 def the_header_is_c99_for_clang():
-    compile_with("clang", *C99, text=HEADERS_TWICE)
+    versions = ["clang", *(f"clang-{version}" for version in range(14, 25))]
+    compile_with(next(filter(shutil.which, versions), "clang"), *C99, text=HEADERS_TWICE)
 
 
 @test

@@ -59,7 +59,7 @@ def only_answers_go_to_standard_output():
 @test
 def an_error_does_not_end_the_conversation():
     result = g4("chat", "--greedy", "--context", "100",
-                stdin=("x" * 500).encode() + b"\n\xff\xff\nWhat is the capital of Spain?\n/quit\nHello!\n")
+                stdin=("x" * 500).encode() + b"\n\xff\xff\n/system \xff\nWhat is the capital of Spain?\n/quit\nHello!\n")
     expect_equal(result.stdout.decode(), "The capital of Spain is Madrid.\n")
     expect_equal(result.returncode, 0)
     expect("--context" in result.stderr.decode() and "UTF-8" in result.stderr.decode(), result.stderr)

@@ -1,0 +1,125 @@
+// Speed of the matrix products, per kernel row and tensor type: bytes of weights read per second for one
+// token (decode) and operations per second for several (prefill), beside what the same threads reach when
+// they only read.
+//
+//   g4_bench_kernels [threads] [row]
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "base/cpu.h"
+#include "base/thread_pool.h"
+#include "kernels/table.h"
+
+namespace {
+using namespace g4;
+
+constexpr size_t kWeightBytes = size_t{256} << 20;  // more than any cache
+constexpr size_t kCols = 1536, kPrefillRows = 1536;
+constexpr int kRepeats = 5;
+
+// Seconds of the fastest of some calls, the first of which only warms up.
+template <typename Body>
+double fastest(Body&& body) {
+  double best = 1e30;
+  for (int i = 0; i <= kRepeats; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    body();
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    if (i > 0) best = std::min(best, seconds.count());
+  }
+  return best;
+}
+
+// Sums the bytes, eight at a time in several sums, so that only memory limits it.
+uint64_t read_all(const uint8_t* bytes, size_t count) {
+  uint64_t sums[8] = {};
+  for (size_t i = 0; i + 64 <= count; i += 64) {
+    uint64_t words[8];
+    std::memcpy(words, bytes + i, sizeof words);
+    for (int j = 0; j < 8; ++j) sums[j] += words[j];
+  }
+  uint64_t sum = 0;
+  for (const uint64_t s : sums) sum ^= s;
+  return sum;
+}
+
+class Bench {
+ public:
+  Bench(const Kernels& row, ThreadPool& pool)
+      : row_(row), pool_(pool), weights_(kWeightBytes), x_(512 * kCols, 0.3f) {
+    std::mt19937_64 random(1);
+    for (size_t i = 0; i < kWeightBytes; i += 8) {
+      const uint64_t bits = random() & 0xbfffbfffbfffbfff;  // no binary16 or bfloat16 of it is infinite
+      std::memcpy(&weights_[i], &bits, sizeof bits);
+    }
+    q_.resize(x_.size());
+    scale_.resize(x_.size() / kActivationBlock);
+    sum_.resize(scale_.size());
+    row.quantize_row(x_.data(), x_.size(), q_.data(), scale_.data(), sum_.data());
+  }
+
+  void read() {
+    std::vector<uint64_t> sums(static_cast<size_t>(pool_.size()));
+    const double seconds = fastest([&] {
+      pool_.parallel_for(kWeightBytes, 4096, [&](size_t begin, size_t end) {
+        sums[begin * sums.size() / kWeightBytes] = read_all(&weights_[begin], end - begin);
+      });
+    });
+    std::printf("only reading: %.1f GB/s (%llx)\n", kWeightBytes / seconds / 1e9,
+                static_cast<unsigned long long>(sums[0]));
+  }
+
+  void product(DType type, bool int8) {
+    if (int8 && row_.matmul_i8[static_cast<size_t>(type)] == nullptr) return;
+    const size_t N = kWeightBytes / row_bytes(type, kCols) / 64 * 64;
+    y_.resize(std::max(N, 512 * kPrefillRows));
+    std::printf(
+        "%-5s %-4s %5.1f GB/s", dtype_info(type).name, int8 ? "int8" : "f32",
+        static_cast<double>(N * row_bytes(type, kCols)) / fastest([&] { multiply(type, int8, N, 1); }) / 1e9);
+    for (const size_t T : {8, 64, 512})
+      std::printf("  T=%zu %6.1f GOP/s", T,
+                  2.0 * static_cast<double>(kPrefillRows * kCols * T) /
+                      fastest([&] { multiply(type, int8, kPrefillRows, T); }) / 1e9);
+    std::printf("\n");
+  }
+
+ private:
+  void multiply(DType type, bool int8, size_t N, size_t T) {
+    const size_t t = static_cast<size_t>(type), stride = row_bytes(type, kCols);
+    const QuantizedActivations x{q_.data(), scale_.data(), sum_.data()};
+    pool_.parallel_for(N, 32, [&](size_t begin, size_t end) {
+      const uint8_t* w = &weights_[begin * stride];
+      if (int8)
+        row_.matmul_i8[t](w, stride, end - begin, kCols, &x, T, &y_[begin], N);
+      else
+        row_.matmul_f32[t](w, stride, end - begin, kCols, x_.data(), kCols, T, &y_[begin], N);
+    });
+  }
+
+  const Kernels& row_;
+  ThreadPool& pool_;
+  std::vector<uint8_t> weights_;
+  std::vector<float> x_, scale_, sum_, y_;
+  std::vector<int8_t> q_;
+};
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto pool = ThreadPool::create(argc > 1 ? std::atoi(argv[1]) : physical_core_count());
+  const Kernels* row = select_kernels(detect_cpu_features(), argc > 2 ? argv[2] : nullptr);
+  if (!pool.ok() || row == nullptr) {
+    std::fprintf(stderr, "usage: g4_bench_kernels [threads] [row this machine runs]\n");
+    return 2;
+  }
+  std::printf("row %s, %d threads, %zu columns\n", row->name, (*pool)->size(), kCols);
+  Bench bench(*row, **pool);
+  bench.read();
+  for (int type = 0; type < kDTypeCount; ++type)
+    for (const bool int8 : {true, false}) bench.product(static_cast<DType>(type), int8);
+  return 0;
+}

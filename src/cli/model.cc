@@ -1,0 +1,48 @@
+#include "cli/model.h"
+
+#include <filesystem>
+
+namespace g4::cli {
+std::string model_or_demo(const std::string& path) {
+  if (!path.empty()) return path;
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::filesystem::path demo = program.parent_path().parent_path() / "share/g4/g4-demo-q8_0.gguf";
+  if (error || !std::filesystem::exists(demo, error)) {
+    throw Failure(kFailed, "no demo model at " + demo.string() + ": give the path of a GGUF file");
+  }
+  return demo.string();
+}
+
+g4_session_options session_options(const ModelOptions& options) {
+  g4_session_options session = G4_INIT(g4_session_options);
+  session.context_count = options.context_count;
+  session.thread_count = options.thread_count;
+  session.flags = options.ple_read ? G4_SESSION_PLE_READ : 0;
+  session.kv_type = options.kv_type == "f32" ? G4_KV_F32 : G4_KV_F16;
+  session.precision = options.precision == "f32" ? G4_PRECISION_F32 : G4_PRECISION_DEFAULT;
+  session.cpu = options.cpu.empty() ? nullptr : options.cpu.c_str();
+  session.ple_path = options.ple_path.empty() ? nullptr : options.ple_path.c_str();
+  return session;
+}
+
+Session open_session(Terminal& terminal, const ModelOptions& options) {
+  Progress progress(terminal.err, "loading");
+  return Session::open(model_or_demo(options.path), session_options(options), [&](const g4_event& event) {
+    progress.update(event.done_count, event.total_count);
+    return !interrupt::pending();
+  });
+}
+
+std::string name_of(const g4_info& info) { return info.name[0] == '\0' ? info.architecture : info.name; }
+
+std::string describe_threads(const g4_info& info) {
+  return format("%u thread%s of %s", info.thread_count, info.thread_count == 1 ? "" : "s", info.cpu);
+}
+
+std::string describe(const g4_info& info) {
+  return name_of(info) + format(" (%s, %s, %s) on %s, context %u", info.variant, info.quantisation,
+                                human_bytes(info.weights_bytes).c_str(), describe_threads(info).c_str(),
+                                info.context_count);
+}
+}  // namespace g4::cli
