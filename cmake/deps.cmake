@@ -44,3 +44,12 @@ macro(g4_need)
     g4_prefer_archives()
   endif()
 endmacro()
+
+# xxHash is used as a header and comes without a CMake package.
+find_path(G4_XXHASH_INCLUDE xxhash.h)
+if(NOT G4_XXHASH_INCLUDE)
+  FetchContent_Declare(xxHash GIT_REPOSITORY https://github.com/Cyan4973/xxHash.git
+                       GIT_TAG 35b0373c697b5f160d3db26b1cbb45a0d5ba788c SOURCE_SUBDIR none)  # 0.8.1
+  FetchContent_MakeAvailable(xxHash)
+  FetchContent_GetProperties(xxHash SOURCE_DIR G4_XXHASH_INCLUDE)
+endif()

@@ -61,6 +61,7 @@ typedef int32_t g4_status;
 #define G4_ERR_IO 20           /* a file cannot be read or written */
 #define G4_ERR_FORMAT 21       /* a file is damaged or inconsistent */
 #define G4_ERR_UNSUPPORTED 22  /* a file or option is valid but g4 does not support it */
+#define G4_ERR_MISMATCH 23     /* a KV file of another model, KV type or geometry */
 #define G4_ERR_MEMORY 30       /* not enough memory */
 #define G4_ERR_CONTEXT_FULL 31 /* the tokens do not fit the rest of the context */
 #define G4_ERR_CANCELLED 40    /* g4_cancel, or a callback returned 1 */
@@ -427,18 +428,75 @@ G4_API g4_status g4_tokens(int32_t* tokens, size_t capacity, size_t* needed, g4_
  * shape: -  errors: G4_ERR_STATE  owner: -  threads: as a call on the session  since: 1 */
 G4_API g4_status g4_reset(g4_session* session);
 
-/* The lowest position that g4_truncate can go back to exactly: sliding layers keep only a window of positions.
+/* g4_truncate is exact at every position from this one on: sliding layers keep a window of positions and a margin of 256. The ends of the
+ * last few prompts can be reached exactly too, however far back.
  * shape: -  errors: none; 0 for NULL  owner: -  threads: as a call on the session  since: 1 */
 G4_API size_t g4_rewind_min(const g4_session* session);
 
-/* Forgets all from `position` on; going on from there gives exactly what it would have given the first time. The logits are those
- * after the last position that stays only if nothing was removed; else there are none until the next prefill.
- * shape:   g4_rewind_min <= position <= g4_position, or 0
- * errors:  G4_ERR_ARGUMENT (beyond the end), G4_ERR_STATE (below g4_rewind_min: names it)
+#define G4_TRUNCATE_REEVALUATE 1u /* where it cannot be exact, evaluate the tokens that stay again (as far as needed) */
+
+/* Forgets all from `position` on; going on from there gives exactly what it would have given the first time. The logits are gone unless
+ * nothing was removed, or something was evaluated again.
+ * shape:   position <= g4_position
+ * errors:  G4_ERR_ARGUMENT (beyond the end), G4_ERR_STATE (not exact there: names positions that are); with G4_TRUNCATE_REEVALUATE as
+ *          g4_prefill
  * owner:   -
- * threads: as a call on the session
+ * threads: one call at a time per session
  * since:   1 */
-G4_API g4_status g4_truncate(g4_session* session, size_t position);
+G4_API g4_status g4_truncate(g4_session* session, size_t position, uint32_t flags);
+
+/* ---- Never the same prompt twice ----------------------------------------------------------------------------------------- */
+
+/* Makes the session hold exactly `tokens`, a whole conversation: keeps the longest common prefix with what it holds that it can keep
+ * exactly, and evaluates only the rest. For chats: after each turn pass the whole new conversation. All or nothing.
+ * shape:   tokens [token_count]; *reused_count positions were kept (may be NULL)
+ * errors:  as g4_prefill
+ * owner:   tokens are read during the call only; options as g4_prefill, without all_logits
+ * threads: one call at a time per session; g4_cancel may come from any thread
+ * since:   1 */
+G4_API g4_status g4_extend(size_t* reused_count, g4_session* session, const int32_t* tokens, size_t token_count,
+                           const g4_prefill_options* options);
+
+/* Writes the session's state (tokens, keys and values, logits) to a file: temporary file, sync, rename. If it fails, an old file of this
+ * name stays whole.
+ * shape:   *written_bytes is the file's size (may be NULL)
+ * errors:  G4_ERR_IO (names path and reason), G4_ERR_STATE
+ * owner:   -
+ * threads: one call at a time per session; several processes may use one path
+ * since:   1 */
+G4_API g4_status g4_save_kv(uint64_t* written_bytes, g4_session* session, const char* path);
+
+/* Replaces the session's state by that of a file. Going on from it gives the same bits as never having saved. With tokens (a prompt),
+ * restores only the longest common prefix with them that is exact, so that evaluating tokens[*restored_count ...] gives the prompt's
+ * logits; if *restored_count equals token_count, they are there already. All or nothing: everything is verified before it is used.
+ * shape:   tokens [token_count] or NULL, 0; *restored_count positions (may be NULL), 0 if nothing fits: the session is then empty
+ * errors:  G4_ERR_IO, G4_ERR_FORMAT (damaged), G4_ERR_MISMATCH (another model, KV type or geometry), G4_ERR_UNSUPPORTED (a newer format),
+ *          G4_ERR_CONTEXT_FULL (more positions than this session may hold)
+ * owner:   tokens are read during the call only
+ * threads: one call at a time per session
+ * since:   1 */
+G4_API g4_status g4_load_kv(size_t* restored_count, g4_session* session, const char* path, const int32_t* tokens, size_t token_count);
+
+typedef struct g4_kv_probe_result {
+  uint32_t struct_size;
+  uint32_t has_logits;
+  uint64_t position_count;
+  uint64_t file_bytes;
+  uint8_t model[16];  /* fingerprint of the model it was saved with: configuration and samples of the weights */
+  char kv_type[8];    /* "f16", "f32" */
+} g4_kv_probe_result;
+
+/* Reads a KV file's header only.
+ * shape:   tokens [capacity]; *needed = position_count; tokens, needed may be NULL with capacity 0
+ * errors:  G4_ERR_IO, G4_ERR_FORMAT, G4_ERR_UNSUPPORTED, G4_ERR_BUFFER
+ * owner:   fills *result and the caller's buffer
+ * threads: any
+ * since:   1 */
+G4_API g4_status g4_kv_probe(g4_kv_probe_result* result, int32_t* tokens, size_t capacity, size_t* needed, const char* path);
+
+/* The fingerprint of a session's model, as in g4_kv_probe_result.
+ * shape: fingerprint [16]  errors: -  owner: fills the caller's bytes  threads: any  since: 1 */
+G4_API g4_status g4_model_fingerprint(uint8_t* fingerprint, const g4_session* session);
 
 /* ---- Information --------------------------------------------------------------------------------------------------------- */
 
@@ -497,6 +555,7 @@ typedef struct g4_stats {
   uint64_t ple_row_count;         /* of all sessions of the model */
   uint64_t ple_read_bytes;
   uint64_t ple_ns;
+  uint64_t reused_token_count;    /* kept by g4_extend or restored by g4_load_kv instead of evaluated */
 } g4_stats;
 
 /* Counters of the session.

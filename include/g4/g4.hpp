@@ -282,13 +282,37 @@ class Session {
                                                 return g4_tokens(data, capacity, needed, get());
                                               });
   }
-  void reset() { detail::check(g4_reset(get())); }  // back to position 0
-  size_t rewind_min() const noexcept {
-    return g4_rewind_min(get());
-  }  // the lowest position truncate can go to, besides 0
-  void truncate(size_t position) {
-    detail::check(g4_truncate(get(), position));
-  }  // throws G4_ERR_STATE below rewind_min
+  void reset() { detail::check(g4_reset(get())); }                     // back to position 0
+  size_t rewind_min() const noexcept { return g4_rewind_min(get()); }  // truncate is exact from here on
+  // Forgets all from position on. Throws G4_ERR_STATE where that is not exact, unless flags say
+  // G4_TRUNCATE_REEVALUATE.
+  void truncate(size_t position, uint32_t flags = 0) { detail::check(g4_truncate(get(), position, flags)); }
+  // Holds exactly these tokens [T] afterwards, evaluating only what is new. Returns the positions kept.
+  // Throws as prefill.
+  template <EventCallback F = NoEvents>
+  size_t extend(std::span<const int32_t> tokens, F&& on_event = {}) {
+    detail::Events<std::remove_reference_t<F>> events(on_event);
+    g4_prefill_options options = detail::sized(g4_prefill_options{});
+    options.callback = &decltype(events)::call;
+    options.payload = &events;
+    size_t reused = 0;
+    events.finish(g4_extend(&reused, get(), tokens.data(), tokens.size(), &options));
+    return reused;
+  }
+  // Writes the state to a file; returns its bytes. Throws G4_ERR_IO; an old file then stays whole.
+  uint64_t save_kv(const std::string& path) {
+    uint64_t bytes = 0;
+    detail::check(g4_save_kv(&bytes, get(), path.c_str()));
+    return bytes;
+  }
+  // Takes over a saved state, with tokens [T] the longest exact common prefix with them. Returns the
+  // positions restored. Throws G4_ERR_IO, G4_ERR_FORMAT, G4_ERR_MISMATCH, G4_ERR_CONTEXT_FULL; the session is
+  // then unchanged.
+  size_t load_kv(const std::string& path, std::span<const int32_t> tokens = {}) {
+    size_t restored = 0;
+    detail::check(g4_load_kv(&restored, get(), path.c_str(), tokens.data(), tokens.size()));
+    return restored;
+  }
 
   g4_info info() const {  // its strings live as long as the session
     g4_info info = detail::sized(g4_info{});

@@ -29,6 +29,9 @@ inline Status cancelled_error() { return absl::CancelledError("cancelled"); }  /
 inline Status context_full_error(absl::string_view message) {
   return absl::OutOfRangeError(message);
 }  // G4_ERR_CONTEXT_FULL
+inline Status mismatch_error(absl::string_view message) {
+  return absl::PermissionDeniedError(message);
+}  // G4_ERR_MISMATCH
 inline Status state_error(absl::string_view message) {
   return absl::FailedPreconditionError(message);
 }  // G4_ERR_STATE

@@ -20,6 +20,8 @@ g4_status number_of(absl::StatusCode code) {
     case absl::StatusCode::kNotFound:  // a metadata key that is not there
     case absl::StatusCode::kDataLoss:
       return G4_ERR_FORMAT;
+    case absl::StatusCode::kPermissionDenied:
+      return G4_ERR_MISMATCH;
     case absl::StatusCode::kUnimplemented:
       return G4_ERR_UNSUPPORTED;
     case absl::StatusCode::kResourceExhausted:

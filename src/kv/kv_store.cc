@@ -188,9 +188,13 @@ uint64_t KvStore::full_size_bytes(const KvMeta& meta, KvType type, int context, 
   uint64_t bytes = 0;
   for (int i = 0; i < meta.owner_count(); ++i) {
     const int window = meta[i].window;
-    const int held =
-        window == 0 ? context : std::min(context, window + kRewindMargin + step + kPagePositions);
-    bytes += static_cast<uint64_t>(page_count(held)) * shape.page_bytes(i);
+    const auto pages_of = [&](int margin) {
+      return page_count(std::min(context, window + margin + kPagePositions));
+    };
+    const int pages =
+        window == 0 ? page_count(context)
+                    : pages_of(kRewindMargin + step) + static_cast<int>(kMaxMarks) * pages_of(kMarkMargin);
+    bytes += static_cast<uint64_t>(pages) * shape.page_bytes(i);
   }
   return bytes;
 }

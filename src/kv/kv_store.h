@@ -79,7 +79,8 @@ class KvStore {
   const uint8_t* v_page(int layer, int page, int head) const;
 
   uint64_t size_bytes() const;  // all pages held, those of marks and those shared with forks too
-  // Bytes the pages take when `context` positions are held and a step takes up to `step` of them.
+  // Bytes the pages take at most when `context` positions are held and a step takes up to `step` of them, all
+  // marks in use.
   static uint64_t full_size_bytes(const KvMeta& meta, KvType type, int context, int step);
 
  private:

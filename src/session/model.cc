@@ -75,6 +75,11 @@ StatusOr<std::shared_ptr<const Model>> Model::open_headers(const std::string& pa
   return read_headers(path, options);
 }
 
+const Fingerprint& Model::fingerprint() const {
+  std::call_once(fingerprint_once_, [this] { fingerprint_ = g4::fingerprint(*source_, config()); });
+  return fingerprint_;
+}
+
 // Touches every page of the weights once, so that the first token does not wait for the disk without a word.
 Status Model::load_pages(const LoadProgress& progress) const {
   constexpr uint64_t kPage = 4096, kStep = uint64_t{32} << 20;

@@ -2,11 +2,13 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "base/status.h"
 #include "io/mapped_file.h"
 #include "io/tensor_source.h"
+#include "model/fingerprint.h"
 #include "nn/network.h"
 #include "text/tokenizer.h"
 
@@ -34,6 +36,8 @@ class Model {
   const std::shared_ptr<const Tokenizer>& tokenizer() const { return tokenizer_; }
   // The tensor type that holds most bytes of the layers' matrices: "Q4_0".
   const char* quantisation() const { return quantisation_; }
+  // Computed on the first call, from any thread.
+  const Fingerprint& fingerprint() const;
   uint64_t ple_bytes() const { return network_.ple == nullptr ? 0 : network_.ple->size_bytes(); }
 
  private:
@@ -46,5 +50,7 @@ class Model {
   Network network_;
   std::shared_ptr<const Tokenizer> tokenizer_;
   const char* quantisation_ = "";
+  mutable std::once_flag fingerprint_once_;
+  mutable Fingerprint fingerprint_{};
 };
 }  // namespace g4

@@ -139,11 +139,11 @@ Status Session::prefill_batch(std::span<Session* const> sessions,
   return evaluate_batch(sessions, tokens, nullptr, {});
 }
 
-Status Session::check_tokens(std::span<const int32_t> tokens) const {
+Status Session::check_tokens(std::span<const int32_t> tokens, int position) const {
   if (tokens.empty()) return argument_error("no tokens: a prefill takes at least one");
-  const size_t left = static_cast<size_t>(options_.context - position());
+  const size_t left = static_cast<size_t>(options_.context - position);
   if (tokens.size() > left)
-    return context_full_error(StrCat(tokens.size(), " tokens do not fit: position ", position(),
+    return context_full_error(StrCat(tokens.size(), " tokens do not fit: position ", position,
                                      " of a context of ", options_.context, " leaves room for ", left));
   for (size_t i = 0; i < tokens.size(); ++i)
     if (tokens[i] < 0 || tokens[i] >= model().config().vocab_size)
@@ -158,7 +158,7 @@ Status Session::evaluate_batch(std::span<Session* const> sessions,
   const auto start = std::chrono::steady_clock::now();
   size_t count = 0;
   for (size_t i = 0; i < sessions.size(); ++i) {
-    G4_RETURN_IF_ERROR(sessions[i]->check_tokens(tokens[i]));
+    G4_RETURN_IF_ERROR(sessions[i]->check_tokens(tokens[i], sessions[i]->position()));
     count += tokens[i].size();
   }
   Session& lead = *sessions[0];
@@ -180,6 +180,8 @@ Status Session::evaluate_batch(std::span<Session* const> sessions,
     session.generated_begin_ = session.tokens_.size();
     std::swap(session.logits_, session.next_logits_);
     session.has_logits_ = true;
+    if (tokens[i].size() > 1)
+      session.kv_.mark();  // the end of a prompt: where a conversation may have to come back to
     (tokens[i].size() == 1 ? session.stats_.decode_tokens : session.stats_.prefill_tokens) +=
         tokens[i].size();
     (tokens[i].size() == 1 ? session.stats_.decode_ns : session.stats_.prefill_ns) += ns;
@@ -245,23 +247,6 @@ Status Session::append_generated(int32_t token) {
   const size_t generated_begin = generated_begin_;
   G4_RETURN_IF_ERROR(evaluate({&token, 1}, nullptr, {}));
   generated_begin_ = generated_begin;
-  return absl::OkStatus();
-}
-
-Status Session::truncate(int position) {
-  Busy busy(*this);
-  G4_RETURN_IF_ERROR(busy.status());
-  if (position < 0 || position > this->position())
-    return argument_error(
-        StrCat("cannot truncate to position ", position, ": the session stands at ", this->position()));
-  if (position != 0 && position < rewind_min())
-    return state_error(StrCat("cannot truncate to position ", position,
-                              " exactly: the sliding layers reach back to ", rewind_min(),
-                              " only; truncate to that or more, or to 0"));
-  has_logits_ = has_logits_ && position == this->position() && position > 0;
-  kv_.truncate(position);
-  tokens_.resize(static_cast<size_t>(position));
-  generated_begin_ = std::min(generated_begin_, tokens_.size());
   return absl::OkStatus();
 }
 }  // namespace g4

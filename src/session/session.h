@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "base/thread_pool.h"
 #include "kernels/table.h"
+#include "kv/kv_file.h"
 #include "kv/kv_store.h"
 #include "nn/forward.h"
 #include "session/model.h"
@@ -63,8 +64,20 @@ class Session {
   // sample, then the token is evaluated. Errors: as both.
   StatusOr<int32_t> decode(const SamplingOptions& options);
   Status reset() { return truncate(0); }
-  // Errors: argument (beyond the end), state (below rewind_min(), busy).
-  Status truncate(int position);
+  // Forgets all from `position` on. Where that is not exact: a state error that says how far back is, or,
+  // with reevaluate, a reset and a prefill of the tokens that stay. Errors: argument (beyond the end), state
+  // (busy), with reevaluate as prefill.
+  Status truncate(int position, bool reevaluate = false);
+  // Makes the session hold exactly these tokens: keeps the longest common prefix it can keep exactly,
+  // evaluates the rest. Returns the number of positions kept. All or nothing. Errors: as prefill.
+  StatusOr<size_t> extend(std::span<const int32_t> tokens, const PrefillProgress& progress);
+  // The whole state to a file; bytes written. Errors: io, memory, state (busy).
+  StatusOr<uint64_t> save_kv(const std::string& path);
+  // The state of a file instead of the present one; positions restored. tokens: empty, or a prompt: then only
+  // the longest common prefix with it that is exact is restored, and at least one token of it is left to
+  // evaluate unless the file has its logits. All or nothing. Errors: io, format, mismatch (model, KV type or
+  // geometry), context_full, memory, state (busy).
+  StatusOr<size_t> load_kv(const std::string& path, std::span<const int32_t> tokens);
   // Ends the running call soon; from any thread, and from a signal handler. Without a running call it does
   // nothing.
   void cancel() {
@@ -76,6 +89,7 @@ class Session {
   const Kernels& kernels() const { return *kernels_; }
   int position() const { return kv_.position(); }
   int rewind_min() const { return kv_.rewind_min(); }
+  uint64_t reused_tokens() const { return reused_tokens_; }  // kept by extend or restored by load_kv, in all
   std::span<const int32_t> tokens() const { return tokens_; }
   // The logits after the last position [V], or empty. May be changed in place before a sample.
   std::span<float> logits() { return has_logits_ ? logits_.span() : std::span<float>(); }
@@ -107,10 +121,12 @@ class Session {
  private:
   Session(std::shared_ptr<const Model> model, const SessionOptions& options, const Kernels& kernels,
           KvStore kv);
+  KvIdentity identity() const;
+  void forget_from(int position);
   static Status evaluate_batch(std::span<Session* const> sessions,
                                std::span<const std::span<const int32_t>> tokens, float* all_logits,
                                const PrefillProgress& progress);
-  Status check_tokens(std::span<const int32_t> tokens) const;
+  Status check_tokens(std::span<const int32_t> tokens, int position) const;  // may they follow at `position`?
   Status run_rows(std::span<Session* const> sessions, std::span<const std::span<const int32_t>> tokens,
                   float* all_logits, const PrefillProgress& progress);
 
@@ -128,6 +144,7 @@ class Session {
   bool has_logits_ = false;
   std::unique_ptr<Sampler> sampler_;
   SessionStats stats_;
+  uint64_t reused_tokens_ = 0;
   std::vector<uint64_t> layer_rows_;
   Tap tap_;
   std::atomic<bool> busy_{false}, cancel_{false};

@@ -170,8 +170,8 @@ TEST_CASE("NULL and nonsense get a status and a message, never a crash", "[capi]
   CHECK(g4_generate(nullptr, nullptr, nullptr, nullptr, nullptr) == G4_ERR_ARGUMENT);
   CHECK(g4_tokens(nullptr, 0, &n, nullptr) == G4_ERR_ARGUMENT);
   CHECK(g4_reset(nullptr) == G4_ERR_ARGUMENT);
-  CHECK(g4_truncate(session, 1) == G4_ERR_ARGUMENT);
-  CHECK(g4_truncate(session, SIZE_MAX) == G4_ERR_ARGUMENT);
+  CHECK(g4_truncate(session, 1, 0) == G4_ERR_ARGUMENT);
+  CHECK(g4_truncate(session, SIZE_MAX, 0) == G4_ERR_ARGUMENT);
   CHECK(g4_session_info(nullptr, session) == G4_ERR_ARGUMENT);
   CHECK(g4_session_stats(nullptr, session) == G4_ERR_ARGUMENT);
   g4_kv_layer layer = G4_INIT(g4_kv_layer);
@@ -379,4 +379,60 @@ TEST_CASE("Each thread has its own last error; every status has a phrase", "[cap
     CHECK(std::string(g4_status_phrase(status)) != "unknown status");
   CHECK(std::string(g4_status_phrase(12345)) == "unknown status");
   CHECK(g4_abi_version() == G4_ABI_VERSION);
+}
+
+TEST_CASE("Save, probe, load and extend through the C ABI", "[capi][kv]") {
+  const g4::TempDir dir;
+  const std::string path = dir.path("state.g4kv");
+  Session session;
+  std::vector<int32_t> ids = question(session);
+  REQUIRE(g4_prefill(session, ids.data(), ids.size(), nullptr) == G4_OK);
+  uint64_t bytes = 0;
+  REQUIRE(g4_save_kv(&bytes, session, path.c_str()) == G4_OK);
+
+  g4_kv_probe_result probe = G4_INIT(g4_kv_probe_result);
+  std::vector<int32_t> held(ids.size());
+  size_t needed = 0;
+  REQUIRE(g4_kv_probe(&probe, held.data(), held.size(), &needed, path.c_str()) == G4_OK);
+  CHECK(held == ids);
+  CHECK(probe.position_count == ids.size());
+  CHECK(probe.file_bytes == bytes);
+  CHECK(probe.has_logits == 1);
+  CHECK(std::string(probe.kv_type) == "f16");
+  uint8_t own[16];
+  REQUIRE(g4_model_fingerprint(own, session) == G4_OK);
+  CHECK(std::equal(own, own + 16, probe.model));
+  CHECK(g4_kv_probe(&probe, nullptr, 0, nullptr, path.c_str()) == G4_OK);
+  CHECK(g4_kv_probe(&probe, held.data(), held.size() - 1, &needed, path.c_str()) == G4_ERR_BUFFER);
+
+  Session other;
+  size_t count = 0;
+  REQUIRE(g4_load_kv(&count, other, path.c_str(), ids.data(), ids.size()) == G4_OK);
+  CHECK(count == ids.size());
+  for (int i = 0; i < 10; ++i) ids.push_back(500 + i);
+  REQUIRE(g4_extend(&count, other, ids.data(), ids.size(), nullptr) == G4_OK);
+  CHECK(count == ids.size() - 10);
+  g4_stats stats = G4_INIT(g4_stats);
+  REQUIRE(g4_session_stats(&stats, other) == G4_OK);
+  CHECK(stats.evaluated_token_count == 10);
+  CHECK(stats.reused_token_count == 2 * (ids.size() - 10));
+  REQUIRE(g4_prefill(session, ids.data() + ids.size() - 10, 10, nullptr) == G4_OK);
+  const float *a = nullptr, *b = nullptr;
+  REQUIRE(g4_logits(&a, &count, session) == G4_OK);
+  REQUIRE(g4_logits(&b, &count, other) == G4_OK);
+  CHECK(std::equal(a, a + count, b));
+
+  Session stranger("tiny/e2b-tiny/model.gguf");
+  CHECK(g4_load_kv(nullptr, stranger, path.c_str(), nullptr, 0) == G4_ERR_MISMATCH);
+  CHECK_THAT(g4_last_error(), Catch::Contains(path));
+  CHECK(g4_load_kv(nullptr, session, "/nowhere/x", nullptr, 0) == G4_ERR_IO);
+  CHECK(g4_load_kv(nullptr, session, nullptr, nullptr, 0) == G4_ERR_ARGUMENT);
+  CHECK(g4_load_kv(nullptr, nullptr, path.c_str(), nullptr, 0) == G4_ERR_ARGUMENT);
+  CHECK(g4_load_kv(nullptr, session, path.c_str(), nullptr, 3) == G4_ERR_ARGUMENT);
+  CHECK(g4_save_kv(nullptr, session, "/nowhere/x") == G4_ERR_IO);
+  CHECK(g4_save_kv(nullptr, nullptr, path.c_str()) == G4_ERR_ARGUMENT);
+  CHECK(g4_kv_probe(nullptr, nullptr, 0, nullptr, path.c_str()) == G4_ERR_ARGUMENT);
+  CHECK(g4_extend(nullptr, session, nullptr, 1, nullptr) == G4_ERR_ARGUMENT);
+  CHECK(g4_truncate(session, 0, 8) == G4_ERR_ARGUMENT);
+  CHECK(g4_model_fingerprint(nullptr, session) == G4_ERR_ARGUMENT);
 }
