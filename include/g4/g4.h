@@ -374,6 +374,7 @@ typedef int32_t g4_finish_reason;
 
 #define G4_GENERATE_IGNORE_STOP 1u   /* go on after stop tokens */
 #define G4_GENERATE_LOGITS_EVENTS 2u /* send G4_EVENT_LOGITS before each token */
+#define G4_GENERATE_EXTEND 4u        /* prompt is the whole conversation: only what is new of it is evaluated, as g4_extend does */
 
 typedef struct g4_generate_options {
   uint32_t struct_size;
@@ -393,6 +394,7 @@ typedef struct g4_generate_result {
   size_t generated_token_count; /* stop token included */
   uint64_t prefill_ns;
   uint64_t decode_ns;
+  size_t reused_token_count;    /* of the prompt, kept instead of evaluated (G4_GENERATE_EXTEND) */
 } g4_generate_result;
 
 /* Generates until something ends it. Every token is evaluated, the stop token too, so that the conversation can go on.

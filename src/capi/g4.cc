@@ -425,12 +425,14 @@ g4_status g4_generate(g4_generate_result* result, g4_session* session, const g4_
   return guarded([&]() -> Status {
     G4_RETURN_IF_ERROR(require(session, "session"));
     G4_ASSIGN_OR_RETURN(const g4_generate_options o, read_struct(options, "g4_generate_options"));
-    G4_RETURN_IF_ERROR(check_flags(o.flags, G4_GENERATE_IGNORE_STOP | G4_GENERATE_LOGITS_EVENTS));
+    G4_RETURN_IF_ERROR(
+        check_flags(o.flags, G4_GENERATE_IGNORE_STOP | G4_GENERATE_LOGITS_EVENTS | G4_GENERATE_EXTEND));
     G4_RETURN_IF_ERROR(check_count(o.prompt, o.prompt_count, "prompt"));
     G4_RETURN_IF_ERROR(check_count(o.stops, o.stop_count, "stops"));
     g4::GenerateOptions generate;
     generate.prompt = {o.prompt, o.prompt_count};
     generate.max_tokens = o.max_token_count;
+    generate.whole = (o.flags & G4_GENERATE_EXTEND) != 0;
     generate.ignore_stop_tokens = (o.flags & G4_GENERATE_IGNORE_STOP) != 0;
     for (size_t i = 0; i < o.stop_count; ++i) {
       G4_RETURN_IF_ERROR(require(o.stops[i], "a stop string"));
@@ -446,6 +448,7 @@ g4_status g4_generate(g4_generate_result* result, g4_session* session, const g4_
     out.finish_reason = static_cast<g4_finish_reason>(r.finish);
     out.prompt_token_count = r.prompt_tokens;
     out.generated_token_count = r.generated_tokens;
+    out.reused_token_count = r.reused_tokens;
     out.prefill_ns = r.prefill_ns;
     out.decode_ns = r.decode_ns;
     return write_struct(result, out, "g4_generate_result");

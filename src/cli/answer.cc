@@ -67,6 +67,7 @@ Answer stream_answer(Terminal& terminal, Session& session, std::span<const int32
   std::vector<const char*> stops;
   for (const std::string& stop : options.stops) stops.push_back(stop.c_str());
   g4_generate_options generate = G4_INIT(g4_generate_options);
+  generate.flags = G4_GENERATE_EXTEND;
   generate.max_token_count = options.max_token_count;
   generate.stops = stops.data();
   generate.stop_count = stops.size();
@@ -123,8 +124,9 @@ void print_stats(Terminal& terminal, const Session& session, const Answer& answe
   const g4_stats stats = session.stats();
   const Memory memory = measure_memory();
   terminal.err.write(
-      "prompt  " + describe_rate(result.prompt_token_count, result.prefill_ns) + "\n" +  //
-          "answer  " + describe_rate(result.generated_token_count, result.decode_ns) + "\n" +
+      "prompt  " + describe_rate(result.prompt_token_count, result.prefill_ns) + ", " +
+          std::to_string(result.reused_token_count) + " reused\n" + "answer  " +
+          describe_rate(result.generated_token_count, result.decode_ns) + "\n" +
           format("context %8zu of %u tokens, KV cache %s\n", session.position(), session.info().context_count,
                  human_bytes(stats.kv_bytes).c_str()) +
           format("memory  %s resident, %s of it mapped files; peak %s\n",

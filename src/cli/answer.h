@@ -40,9 +40,9 @@ struct Answer {
   uint64_t seed;
 };
 
-// Evaluates the prompt with a progress bar and streams the answer: text to standard output, thoughts to
-// standard error if it is a terminal or --show-thoughts is given. Ctrl-C ends it with G4_FINISH_CANCELLED,
-// also during the prompt.
+// Makes the session hold the prompt, evaluating what is new of it with a progress bar, and streams the
+// answer: text to standard output, thoughts to standard error if it is a terminal or --show-thoughts is
+// given. Ctrl-C ends it with G4_FINISH_CANCELLED, also during the prompt.
 Answer stream_answer(Terminal& terminal, Session& session, std::span<const int32_t> prompt,
                      const AnswerOptions& options);
 

@@ -1,8 +1,6 @@
-// g4 chat: a conversation. The session keeps what it has evaluated; each turn evaluates only what the
-// conversation adds to that.
+// g4 chat: a conversation. Each turn passes the whole of it; the session evaluates only what is new.
 #include <unistd.h>
 
-#include <algorithm>
 #include <optional>
 
 #include "cli/commands.h"
@@ -17,22 +15,6 @@ constexpr const char* kHelp =
     "/quit         leave, as Ctrl-D does\n"
     "A line that ends with \\ goes on in the next. Ctrl-C stops an answer.\n"
     "To send a message that begins with /, put a space in front.\n";
-
-// Drops what the session holds beyond its common beginning with `tokens` and returns how many of them it then
-// holds: at most all but one, for something must be evaluated to go on from. Sliding layers may not reach
-// back that far; then it starts anew.
-size_t keep_common_prefix(Session& session, const std::vector<int32_t>& tokens) {
-  const std::vector<int32_t> held = session.tokens();
-  const auto [end, end_held] = std::mismatch(tokens.begin(), tokens.end(), held.begin(), held.end());
-  const size_t common = std::min(static_cast<size_t>(end - tokens.begin()), tokens.size() - 1);
-  if (common == held.size()) return common;
-  if (common < session.rewind_min()) {
-    session.reset();
-    return 0;
-  }
-  session.truncate(common);
-  return common;
-}
 
 class Chat {
  public:
@@ -130,8 +112,7 @@ class Chat {
     const TokenizerView tokenizer = session_.tokenizer();
     const std::vector<int32_t> tokens =
         tokenizer.chat_tokenize(conversation_.json(), chat_options(options_.answer));
-    const size_t held = keep_common_prefix(session_, tokens);
-    last_ = stream_answer(terminal_, session_, std::span(tokens).subspan(held), options_.answer);
+    last_ = stream_answer(terminal_, session_, tokens, options_.answer);
     if (last_->tokens.empty()) {
       conversation_.take_back();
     } else {

@@ -102,6 +102,12 @@ void add_options(CLI::App& app, RunOptions& options) {
       group.flag("--raw", options.raw, "Go on from the text as it is, without the chat format");
   group.flag("--special", options.special, "With --raw: control tokens written in the prompt count")
       ->needs(raw);
+  Group kv = {app, "Never the same prompt twice"};
+  kv.option("--cache", options.cache, "FILE",
+            "Take the prompt's state from FILE if it is there, else write it there");
+  kv.option("--load-kv", options.load_kv, "FILE",
+            "Begin with the state in FILE, as far as it fits the prompt");
+  kv.option("--save-kv", options.save_kv, "FILE", "Write the prompt's state to FILE");
   add_model(app, options.model);
   add_answer(app, options.answer);
 }

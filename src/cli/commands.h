@@ -16,6 +16,9 @@ struct RunOptions {
   std::string system;
   bool raw = false;      // no chat format
   bool special = false;  // with raw: control tokens in the prompt count
+  std::string load_kv;   // KV files; "": none
+  std::string save_kv;
+  std::string cache;  // loaded if it is there and fits, else written
 };
 int run(Terminal& terminal, const RunOptions& options);
 

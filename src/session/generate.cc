@@ -52,13 +52,18 @@ StatusOr<GenerateResult> generate(Session& session, const GenerateOptions& optio
       stopped = events.prefill && !events.prefill(done, total);
       return !stopped;
     };
-    const Status status = session.evaluate(options.prompt, nullptr, progress);
-    if (absl::IsCancelled(status)) {
+    StatusOr<size_t> reused = size_t{0};
+    if (options.whole)
+      reused = session.evaluate_whole(options.prompt, progress);
+    else if (Status status = session.evaluate(options.prompt, nullptr, progress); !status.ok())
+      reused = status;
+    if (absl::IsCancelled(reused.status())) {
       result.finish = stopped ? Finish::kCallback : Finish::kCancelled;
       return result;
     }
-    G4_RETURN_IF_ERROR(status);
-    result.prompt_tokens = options.prompt.size();
+    G4_RETURN_IF_ERROR(reused.status());
+    result.reused_tokens = *reused;
+    result.prompt_tokens = options.prompt.size() - *reused;
   }
   const uint64_t decode_start = now_ns();
   result.prefill_ns = decode_start - start;

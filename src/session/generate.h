@@ -16,6 +16,7 @@ enum class Finish : int32_t { kNone, kTurn, kEos, kToolCall, kStopString, kLengt
 
 struct GenerateOptions {
   std::span<const int32_t> prompt;  // evaluated first; empty: go on from the session's logits
+  bool whole = false;               // the prompt is the whole conversation: as Session::extend
   size_t max_tokens = 0;            // 0: as many as the context holds
   std::vector<std::string>
       stops;  // strings that end the answer and are not part of it; looked for in the text, not in thoughts
@@ -25,7 +26,9 @@ struct GenerateOptions {
 
 struct GenerateResult {
   Finish finish = Finish::kNone;
-  size_t prompt_tokens = 0, generated_tokens = 0;
+  size_t prompt_tokens = 0;  // evaluated for the prompt
+  size_t reused_tokens = 0;  // kept instead
+  size_t generated_tokens = 0;
   uint64_t prefill_ns = 0, decode_ns = 0;
 };
 

@@ -39,6 +39,10 @@ Status Session::truncate(int position, bool reevaluate) {
 StatusOr<size_t> Session::extend(std::span<const int32_t> tokens, const PrefillProgress& progress) {
   Busy busy(*this);
   G4_RETURN_IF_ERROR(busy.status());
+  return evaluate_whole(tokens, progress);
+}
+
+StatusOr<size_t> Session::evaluate_whole(std::span<const int32_t> tokens, const PrefillProgress& progress) {
   G4_RETURN_IF_ERROR(check_tokens(tokens, 0));
   const size_t common = common_prefix(tokens_, tokens);
   if (common == tokens.size() && common == tokens_.size() && has_logits_) {

@@ -115,6 +115,7 @@ class Session {
   };
   // As the public ones, for a caller that holds Busy.
   Status evaluate(std::span<const int32_t> tokens, float* all_logits, const PrefillProgress& progress);
+  StatusOr<size_t> evaluate_whole(std::span<const int32_t> tokens, const PrefillProgress& progress);
   StatusOr<int32_t> pick(const SamplingOptions& options);
   Status append_generated(int32_t token);
 

@@ -86,13 +86,14 @@ FIELD(g4_generate_options, stops, 32);
 FIELD(g4_generate_options, stop_count, 40);
 FIELD(g4_generate_options, sampling, 48);
 
-SIZE(g4_generate_result, 40);
+SIZE(g4_generate_result, 48);
 FIELD(g4_generate_result, struct_size, 0);
 FIELD(g4_generate_result, finish_reason, 4);
 FIELD(g4_generate_result, prompt_token_count, 8);
 FIELD(g4_generate_result, generated_token_count, 16);
 FIELD(g4_generate_result, prefill_ns, 24);
 FIELD(g4_generate_result, decode_ns, 32);
+FIELD(g4_generate_result, reused_token_count, 40);
 
 SIZE(g4_info, 112);
 FIELD(g4_info, struct_size, 0);
@@ -126,7 +127,7 @@ FIELD(g4_kv_layer, kv_head_count, 16);
 FIELD(g4_kv_layer, head_size, 20);
 FIELD(g4_kv_layer, offset_bytes, 24);
 
-SIZE(g4_stats, 88);
+SIZE(g4_stats, 96);
 FIELD(g4_stats, struct_size, 0);
 FIELD(g4_stats, reserved, 4);
 FIELD(g4_stats, evaluated_token_count, 8);
@@ -139,6 +140,15 @@ FIELD(g4_stats, scratch_bytes, 56);
 FIELD(g4_stats, ple_row_count, 64);
 FIELD(g4_stats, ple_read_bytes, 72);
 FIELD(g4_stats, ple_ns, 80);
+FIELD(g4_stats, reused_token_count, 88);
+
+SIZE(g4_kv_probe_result, 48);
+FIELD(g4_kv_probe_result, struct_size, 0);
+FIELD(g4_kv_probe_result, has_logits, 4);
+FIELD(g4_kv_probe_result, position_count, 8);
+FIELD(g4_kv_probe_result, file_bytes, 16);
+FIELD(g4_kv_probe_result, model, 24);
+FIELD(g4_kv_probe_result, kv_type, 40);
 
 /* Numbers that never change meaning. */
 ASSERT_EQUAL(G4_OK, 0);
