@@ -63,10 +63,11 @@ def a_file_of_another_model_or_type_is_refused():
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "prompt.g4kv")
         run(*STORY, "--save-kv", file)
-        expect_failure(g4(*STORY, "--load-kv", file, "--kv-type", "f32"), "f16")
-        expect_failure(g4("run", reference_model("demo", "g4-demo-f32.gguf"), *STORY[1:], "--load-kv", file), "another model")
-        expect_failure(g4(*STORY, "--load-kv", os.path.join(folder, "nothing")), "nothing")
-        expect_failure(g4(*STORY, "--save-kv", folder), folder)
+        expect_failure(g4(*STORY, "--load-kv", file, "--kv-type", "f32"), 1, "f16")
+        expect_failure(g4("run", reference_model("demo", "g4-demo-f32.gguf"), *STORY[1:], "--load-kv", file), 1,
+                       "another model")
+        expect_failure(g4(*STORY, "--load-kv", os.path.join(folder, "nothing")), 1, "nothing")
+        expect_failure(g4(*STORY, "--save-kv", folder), 1, folder)
 
 
 if __name__ == "__main__":
