@@ -32,10 +32,10 @@ g4_setup() {
   fi
 }
 
-# g4_build PRESET [TARGET...]: configures build/PRESET and builds the targets, or everything.
+# g4_build PRESET [TARGET...]: configures build/PRESET the first time (later ninja does, where it must) and builds the targets, or all.
 g4_build() {
   local preset=$1
   shift
-  cmake --preset "$preset" --log-level=WARNING > /dev/null &&
+  { [[ -e build/$preset/build.ninja ]] || cmake --preset "$preset" --log-level=WARNING > /dev/null; } &&
     cmake --build --preset "$preset" --parallel "$(nproc)" ${1:+--target "$@"}
 }
