@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 namespace {
 namespace fs = std::filesystem;
 using Bytes = std::vector<uint8_t>;
-constexpr int kDefaultMutations = 500;    // per file
+constexpr int kDefaultMutations = 2000;   // per file
 constexpr std::chrono::seconds kSlow{5};  // an input that takes longer is a finding too
 constexpr size_t kMaxEdit = 64;           // bytes inserted, copied or removed at once
 

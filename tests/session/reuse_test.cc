@@ -38,7 +38,7 @@ void save(Session& session, const std::string& path) {
   const auto bytes = session.save_kv(path);
   INFO(bytes.status().message());
   REQUIRE(bytes.ok());
-  CHECK(*bytes == std::ifstream(path, std::ios::ate | std::ios::binary).tellg());
+  CHECK(static_cast<std::streamoff>(*bytes) == std::ifstream(path, std::ios::ate | std::ios::binary).tellg());
 }
 
 size_t load(Session& session, const std::string& path, std::span<const int32_t> tokens = {}) {
