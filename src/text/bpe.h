@@ -36,8 +36,8 @@ class MergeTable {
   }
 
  private:
-  static constexpr size_t kJoinBits = size_t{1}
-                                      << 20;  // a Bloom filter of one hash: 128 KiB, a few per cent full
+  // A Bloom filter of one hash; the real vocabulary fills a few per cent of its 128 KiB.
+  static constexpr size_t kJoinBits = size_t{1} << 20;
   static uint64_t pair_hash(int32_t left, int32_t right);
   static size_t join_bit(int32_t first, int32_t second) { return pair_hash(first, second) % kJoinBits; }
 

@@ -28,9 +28,9 @@ class ChatParser {
   const std::string& text() const { return text_; }
   const std::string& thought() const { return thought_; }
   const std::vector<ToolCall>& tool_calls() const { return tool_calls_; }  // those that have ended
-  // {"role":"assistant","content":...,"reasoning_content":...,"tool_calls":[{"type":"function","id":...,"function":{"name",
-  // "arguments"}}]} with absent parts left out; fits into the next render_chat as it is. The reasoning is
-  // without its last newline, which the template adds.
+  // {"role":"assistant", "content":..., "reasoning_content":..., "tool_calls":[{"type":"function", "id":...,
+  // "function":{"name":..., "arguments":...}}]} with absent parts left out; fits into the next render_chat as
+  // it is. The reasoning is without its last newline, which the template adds.
   std::string to_json() const;
 
  private:

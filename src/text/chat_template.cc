@@ -89,9 +89,9 @@ Status Renderer::check_role(size_t i) {
     if (known == "user") last_user_ = static_cast<ptrdiff_t>(i);
     return absl::OkStatus();
   }
-  return argument_error(
-      StrCat("messages[", i, "]: role must be system, developer, user, assistant or tool, not ",
-             role.is_missing() ? "missing" : StrCat("\"", python_str(role).substr(0, 40), "\"")));
+  return argument_error(StrCat("messages[", i,
+                               "]: role must be system, developer, user, assistant or tool, not ",
+                               role.is_missing() ? "missing" : quoted(python_str(role))));
 }
 
 Status Renderer::write_system_turn(bool has_system) {
@@ -247,8 +247,7 @@ Status Renderer::write_part(const JsonValue& part, bool from_model) {
     return absl::OkStatus();
   }
   if (type != "image" && type != "audio" && type != "video")
-    return argument_error(
-        StrCat("type must be text, image, audio or video, not \"", type.substr(0, 40), "\""));
+    return argument_error(StrCat("type must be text, image, audio or video, not ", quoted(type)));
   out_.control("<|");
   out_.control(type);
   out_.control("|>");

@@ -14,16 +14,24 @@ inline uint64_t mix_bits(uint64_t x) {
   return x ^ x >> 32;
 }
 
+template <typename T>
+uint64_t load_bytes(const char* bytes) {
+  T value;
+  std::memcpy(&value, bytes, sizeof value);
+  return value;
+}
+
 inline uint64_t hash_bytes(std::string_view bytes) {
   uint64_t hash = bytes.size();
-  for (; bytes.size() > 8; bytes.remove_prefix(8)) {
-    uint64_t word;
-    std::memcpy(&word, bytes.data(), 8);
-    hash = mix_bits(hash ^ word);
-  }
-  uint64_t word = 0;
-  if (!bytes.empty()) std::memcpy(&word, bytes.data(), bytes.size());
-  return mix_bits(hash ^ word);
+  for (; bytes.size() > 8; bytes.remove_prefix(8)) hash = mix_bits(hash ^ load_bytes<uint64_t>(bytes.data()));
+  const size_t left = bytes.size();
+  const char* at = bytes.data();
+  if (left >= 4)  // the two halves may overlap
+    hash ^= load_bytes<uint32_t>(at) << 32 | load_bytes<uint32_t>(at + left - 4);
+  else if (left > 0)
+    hash ^= load_bytes<uint8_t>(at) << 8 | load_bytes<uint8_t>(at + left / 2) << 16 |
+            load_bytes<uint8_t>(at + left - 1) << 24;
+  return mix_bits(hash);
 }
 
 class FlatIndex {

@@ -32,22 +32,15 @@ std::optional<uint8_t> Tokenizer::byte_value(std::string_view token) {
   return static_cast<uint8_t>(high * 16 + low);
 }
 
-std::string_view Tokenizer::token_text(int32_t id) const {
-  const size_t i = static_cast<size_t>(id);
-  const uint32_t begin = i == 0 ? 0 : text_ends_[i - 1];
-  return std::string_view(text_).substr(begin, text_ends_[i] - begin);
-}
-
 // Whether plain text may become this token.
 bool Tokenizer::is_text(int32_t id) const {
   return type(id) == TokenType::kNormal || type(id) == TokenType::kUnused ||
          type(id) == TokenType::kUserDefined;
 }
 
-int32_t Tokenizer::find(std::string_view text) const {
-  const uint32_t id = by_text_.find(hash_bytes(text), [&](uint32_t candidate) {
-    return token_text(static_cast<int32_t>(candidate)) == text;
-  });
+int32_t Tokenizer::find_hashed(std::string_view text, uint64_t hash) const {
+  const uint32_t id = by_text_.find(
+      hash, [&](uint32_t candidate) { return token_text(static_cast<int32_t>(candidate)) == text; });
   return id == FlatIndex::kNone ? -1 : static_cast<int32_t>(id);
 }
 

@@ -58,7 +58,8 @@ class Tokenizer {
   TokenType type(int32_t id) const { return types_[static_cast<size_t>(id)]; }  // id in [0, vocab_size)
   // The chat template the file carries, for telling variants apart; never executed. Empty if none.
   std::string_view chat_template() const { return chat_template_; }
-  int32_t find(std::string_view token_text) const;  // -1 if absent
+  // The token of exactly this text; -1 if there is none.
+  int32_t find(std::string_view text) const { return find_hashed(text, hash_bytes(text)); }
 
   // Text to ids; no <bos> is added. Invalid UTF-8 becomes byte tokens, byte by byte. Time linear in the text
   // (up to a logarithm), flat stack. With parse_special, control and user-defined tokens written in the text
@@ -84,15 +85,18 @@ class Tokenizer {
   Status load_tokens(const TensorSource& source);  // tokenizer_load.cc
   Status load_types(const TensorSource& source);
   Status load_merges(const TensorSource& source);
-  Status add_merge(size_t index, std::string_view left, std::string_view right,
-                   const MergeTable::Merge& merge);
+  Status add_merge(size_t index, const MergeTable::Merge& merge,
+                   const std::array<std::string_view, 3>& texts);
   Status load_special(const TensorSource& source);
   Status load_id(const TensorSource& source, const char* key, int32_t* id) const;
 
-  static constexpr std::string_view kSpaceMark =
-      "\xE2\x96\x81";  // U+2581 stands for a space inside the vocabulary
+  static constexpr std::string_view kSpaceMark = "\xE2\x96\x81";     // U+2581, for a space
   static std::optional<uint8_t> byte_value(std::string_view token);  // of "<0x41>"
-  std::string_view token_text(int32_t id) const;
+  std::string_view token_text(int32_t id) const {
+    const size_t i = static_cast<size_t>(id), begin = i == 0 ? 0 : text_ends_[i - 1];
+    return {text_.data() + begin, text_ends_[i] - begin};
+  }
+  int32_t find_hashed(std::string_view text, uint64_t hash) const;
   bool is_text(int32_t id) const;
   void find_all(std::span<const std::string_view> tokens, std::span<int32_t> ids) const;
   int32_t character_id(std::string_view character) const;

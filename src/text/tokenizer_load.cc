@@ -15,13 +15,6 @@ constexpr char kChatTemplate[] = "tokenizer.chat_template";
 constexpr size_t kBatch = 64;            // searches under way at a time
 constexpr size_t kLongestSpecial = 256;  // bytes; bounds the work per byte of text
 
-// A token in a message: its beginning, as valid UTF-8, in quotes.
-std::string quoted(std::string_view token) {
-  std::string text = "\"";
-  append_valid_utf8(token.substr(0, 40), &text);
-  return text += token.size() > 40 ? "...\"" : "\"";
-}
-
 std::string entry(const char* key, size_t index) { return StrCat(key, "[", index, "]"); }
 
 Status require(const TensorSource& source, const char* key) {
@@ -67,13 +60,14 @@ Status Tokenizer::load_tokens(const TensorSource& source) {
   by_text_ = FlatIndex(tokens.size());
   for (size_t i = 0; i < tokens.size(); ++i) {
     const std::string_view token = tokens[i];
+    const uint64_t hash = hash_bytes(token);
     if (i + kBatch < tokens.size()) by_text_.prefetch(hash_bytes(tokens[i + kBatch]));
     if (token.empty()) return format_error(StrCat(entry(kTokens, i), " is empty"));
-    if (const int32_t earlier = find(token); earlier >= 0)
+    if (const int32_t earlier = find_hashed(token, hash); earlier >= 0)
       return format_error(StrCat(entry(kTokens, i), " repeats token ", earlier, ", ", quoted(token)));
     text_ += token;
     text_ends_.push_back(static_cast<uint32_t>(text_.size()));
-    if (!by_text_.insert(hash_bytes(token), static_cast<uint32_t>(i)))
+    if (!by_text_.insert(hash, static_cast<uint32_t>(i)))
       return format_error(
           StrCat(kTokens, " is made to collide: no place for token ", i, ", ", quoted(token)));
     if (token.find_first_not_of('\n') == token.npos)
@@ -135,7 +129,7 @@ void Tokenizer::find_all(std::span<const std::string_view> tokens, std::span<int
     __builtin_prefetch(&text_ends_[guesses[i]]);
   }
   for (size_t i = 0; i < tokens.size(); ++i) __builtin_prefetch(&text_[text_ends_[guesses[i]] - 1]);
-  for (size_t i = 0; i < tokens.size(); ++i) ids[i] = find(tokens[i]);
+  for (size_t i = 0; i < tokens.size(); ++i) ids[i] = find_hashed(tokens[i], hashes[i]);
 }
 
 Status Tokenizer::load_merges(const TensorSource& source) {
@@ -164,29 +158,29 @@ Status Tokenizer::load_merges(const TensorSource& source) {
       // searches.
       if (token_text(result) != joined && result + 1 < vocab_size()) ++result;
       if (token_text(result) != joined) result = find(joined);
-      G4_RETURN_IF_ERROR(
-          add_merge(begin + i, sides[2 * i], sides[2 * i + 1], {ids[2 * i], ids[2 * i + 1], result}));
+      G4_RETURN_IF_ERROR(add_merge(begin + i, {ids[2 * i], ids[2 * i + 1], result},
+                                   {sides[2 * i], sides[2 * i + 1], joined}));
     }
   }
   return absl::OkStatus();
 }
 
-Status Tokenizer::add_merge(size_t index, std::string_view left, std::string_view right,
-                            const MergeTable::Merge& merge) {
-  const auto check = [&](int32_t id, std::string_view token) {
-    if (id < 0)
-      return format_error(StrCat(entry(kMerges, index), " needs ", quoted(token), ", which is no token"));
+// `texts`: of the left, the right and the resulting token.
+Status Tokenizer::add_merge(size_t index, const MergeTable::Merge& merge,
+                            const std::array<std::string_view, 3>& texts) {
+  const std::array<int32_t, 3> ids = {merge.left, merge.right, merge.result};
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] < 0)
+      return format_error(StrCat(entry(kMerges, index), " needs ", quoted(texts[i]), ", which is no token"));
     // Else text that a user wrote could become a control token.
-    if (type(id) == TokenType::kNormal || type(id) == TokenType::kUnused) return absl::OkStatus();
-    return format_error(
-        StrCat(entry(kMerges, index), " needs ", quoted(token), ", which is not a text token"));
-  };
-  G4_RETURN_IF_ERROR(check(merge.left, left));
-  G4_RETURN_IF_ERROR(check(merge.right, right));
-  G4_RETURN_IF_ERROR(check(merge.result, std::string(left).append(right)));
+    if (type(ids[i]) != TokenType::kNormal && type(ids[i]) != TokenType::kUnused)
+      return format_error(
+          StrCat(entry(kMerges, index), " needs ", quoted(texts[i]), ", which is not a text token"));
+  }
+  const int32_t last = character_id(last_character(texts[0])),
+                first = character_id(first_character(texts[1]));
   uint32_t repeated = MergeTable::kNone;
-  if (merges_.add(merge, character_id(last_character(left)), character_id(first_character(right)), &repeated))
-    return absl::OkStatus();
+  if (merges_.add(merge, last, first, &repeated)) return absl::OkStatus();
   return format_error(repeated == MergeTable::kNone
                           ? StrCat(kMerges, " is made to collide: no place for entry ", index)
                           : StrCat(entry(kMerges, index), " repeats entry ", repeated));

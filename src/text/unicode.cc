@@ -198,6 +198,13 @@ void append_valid_utf8(std::string_view bytes, std::string* out) {
   }
 }
 
+std::string quoted(std::string_view bytes) {
+  constexpr size_t kShown = 40;
+  std::string text = "\"";
+  append_valid_utf8(bytes.substr(0, kShown), &text);
+  return text += bytes.size() > kShown ? "...\"" : "\"";
+}
+
 std::string_view strip(std::string_view text) {
   while (!text.empty()) {
     const Utf8Char c = decode_utf8(text);

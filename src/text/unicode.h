@@ -20,6 +20,8 @@ bool is_utf8_prefix(std::string_view text);
 void append_utf8(char32_t code, std::string* out);
 // Appends `bytes` with every byte that belongs to no valid character as U+FFFD (a cut character as one).
 void append_valid_utf8(std::string_view bytes, std::string* out);
+// For messages: the beginning of `bytes` in quotes, as valid UTF-8.
+std::string quoted(std::string_view bytes);
 
 // Python's str.strip(), str.lower() and str.upper() of valid UTF-8. Case goes letter by letter, with ß to SS;
 // the few other mappings that change the number of letters or look at neighbours (final sigma) are left out.

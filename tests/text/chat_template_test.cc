@@ -62,6 +62,14 @@ TEST_CASE("chat: the reference conversations, byte for byte") {
 }
 TEST_CASE("chat: more conversations, byte for byte") { check_goldens("chat/extra.json", 326); }
 
+TEST_CASE("chat: the conversation shown in docs/CHAT.md") {
+  const std::string page = read_file(golden_source_path("../../docs/CHAT.md"));
+  const size_t begin = page.find("```json\n") + 8;
+  const std::string text = render(page.substr(begin, page.find("```", begin) - begin));
+  CHECK_THAT(text, Contains("<bos><|turn>system\nBe brief.<|tool>declaration:get_weather{"));
+  CHECK_THAT(text, Contains("<|tool_response>response:get_weather{value:<|\"|>24 °C<|\"|>}<tool_response|>"));
+}
+
 TEST_CASE("chat: a list of messages is a conversation without tools") {
   CHECK(render(R"([{"role":"user","content":"Hi"}])") ==
         render(R"({"messages":[{"role":"user","content":"Hi"}]})"));

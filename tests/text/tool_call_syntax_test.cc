@@ -57,6 +57,7 @@ TEST_CASE("tool call: strings hold anything") {
   check("call:f{a:~say \"hi\", it's~}", "f", R"({"a":"say \"hi\", it's"})");
   check("call:f{a:~\"\"\"doc\"\"\"~,b:~'''~}", "f", R"({"a":"\"\"\"doc\"\"\"","b":"'''"})");
   check("call:f{a:~a}b]c,d{e[f:g~,b:~},{~}", "f", R"({"a":"a}b]c,d{e[f:g","b":"},{"})");
+  check("call:f{a:~~,b c:[~}  ~,-1,~:~]}", "f", R"({"a":"","b c":["}  ",-1,":"]})");
   check("call:f{a:~one\ntwo\\n\t~}", "f", R"({"a":"one\ntwo\\n\t"})");
   check("call:f{a:~<tool_call|> <|\"|> <end_of_turn>~}", "f", R"({"a":"<tool_call|> <|\"|> <end_of_turn>"})");
   check(std::string("call:f{a:~x\0y~}", 15), "f", R"({"a":"x\u0000y"})");
