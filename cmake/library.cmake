@@ -1,5 +1,5 @@
 # The library, shared and static, from one set of objects: src/<folder>/*.cc.
-g4_need(absl)
+g4_need(absl nlohmann_json)
 include(${PROJECT_SOURCE_DIR}/cmake/abseil.cmake)
 list(TRANSFORM G4_FOLDERS REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/src/\\1/*.cc" OUTPUT_VARIABLE patterns)
 file(GLOB g4_sources CONFIGURE_DEPENDS ${patterns})
@@ -16,6 +16,8 @@ set(g4_links absl::status absl::statusor absl::strings absl::span)
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 target_link_libraries(g4_objects PUBLIC ${g4_links} Threads::Threads)
+target_include_directories(g4_objects SYSTEM PRIVATE
+                           $<TARGET_PROPERTY:nlohmann_json::nlohmann_json,INTERFACE_INCLUDE_DIRECTORIES>)
 include(${PROJECT_SOURCE_DIR}/cmake/fbs.cmake)
 include(${PROJECT_SOURCE_DIR}/cmake/isa.cmake OPTIONAL)
 if(COMMAND g4_add_isa)

@@ -274,7 +274,7 @@ G4_API g4_status g4_chat_render(char* text, size_t capacity, size_t* needed, con
 G4_API g4_status g4_chat_tokenize(int32_t* tokens, size_t capacity, size_t* needed, const g4_tokenizer* tokenizer,
                                   const char* conversation, size_t conversation_bytes, const g4_chat_options* options);
 
-/* The tokens of an answer (whole, or cut anywhere) to a message: {"role":"assistant","content":"...","reasoning":"...",
+/* The tokens of an answer (whole, or cut anywhere) to a message: {"role":"assistant","content":"...","reasoning_content":"...",
  * "tool_calls":[...]}, absent parts left out. It can be appended to the conversation as it is.
  * shape:   json [capacity]; *needed bytes; tokens [token_count]
  * errors:  G4_ERR_BUFFER, G4_ERR_ARGUMENT (an id outside the vocabulary)

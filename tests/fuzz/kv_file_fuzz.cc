@@ -1,4 +1,5 @@
-// Any bytes as a KV file. The header's checksum and the file's size are put right first, so that damage reaches what lies behind them.
+// Any bytes as a KV file. The header's checksum and the file's size are put right first, so that damage
+// reaches what lies behind them.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -52,7 +53,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     store.begin_append();
     if (!store.prepare_step(70).ok()) std::abort();
     for (int layer = 0; layer < 2; ++layer)
-      for (int p = std::max(0, store.position() - 39); p < store.position(); ++p) store.k_row(layer, p, 0)[0] ^= 1;
+      for (int p = std::max(0, store.position() - 39); p < store.position(); ++p)
+        store.k_row(layer, p, 0)[0] ^= 1;
     store.commit();
   }
   (void)g4::probe_kv(path);
