@@ -298,7 +298,8 @@ StatusOr<uint64_t> save_kv(const std::string& path, const KvIdentity& identity, 
                         builder.CreateString(kv_type_name(identity.type)), kPagePositions,
                         static_cast<uint32_t>(store.position()),
                         builder.CreateVector(state.tokens.data(), state.tokens.size()),
-                        static_cast<uint32_t>(state.generated_begin), builder.CreateVector(rows),
+                        static_cast<uint32_t>(state.generated_begin),
+                        builder.CreateVector(rows.data(), rows.size()),
                         state.logits.empty() ? nullptr : &logits),
       fbs::HeaderIdentifier());
 
