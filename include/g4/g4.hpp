@@ -299,6 +299,19 @@ class Session {
     events.finish(g4_extend(&reused, get(), tokens.data(), tokens.size(), &options));
     return reused;
   }
+  // extend with a cache on disk: options.path is a folder, or with G4_CACHE_FILE one file. Throws as prefill;
+  // what is wrong with the cache itself is told in the result's cache_status.
+  template <EventCallback F = NoEvents>
+  g4_cache_result extend_cached(std::span<const int32_t> tokens, g4_cache_options cache, F&& on_event = {}) {
+    detail::Events<std::remove_reference_t<F>> events(on_event);
+    g4_prefill_options options = detail::sized(g4_prefill_options{});
+    options.callback = &decltype(events)::call;
+    options.payload = &events;
+    cache = detail::sized(cache);
+    g4_cache_result result = detail::sized(g4_cache_result{});
+    events.finish(g4_extend_cached(&result, get(), tokens.data(), tokens.size(), &cache, &options));
+    return result;
+  }
   // Writes the state to a file; returns its bytes. Throws G4_ERR_IO; an old file then stays whole.
   uint64_t save_kv(const std::string& path) {
     uint64_t bytes = 0;

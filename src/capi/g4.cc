@@ -10,6 +10,7 @@
 
 #include "base/cpu.h"
 #include "capi/error.h"
+#include "capi/events.h"
 #include "capi/handles.h"
 #include "capi/structs.h"
 #include "model/read_config.h"
@@ -20,7 +21,9 @@ namespace {
 using g4::argument_error;
 using g4::check_count;
 using g4::check_flags;
+using g4::event_of;
 using g4::guarded;
+using g4::progress_events;
 using g4::read_struct;
 using g4::require;
 using g4::Status;
@@ -28,26 +31,6 @@ using g4::StatusOr;
 using g4::StrCat;
 using g4::write_buffer;
 using g4::write_struct;
-
-g4_event event_of(g4_event_kind kind, uint64_t done, uint64_t total) {
-  g4_event event = G4_INIT(g4_event);
-  event.kind = kind;
-  event.done_count = done;
-  event.total_count = total;
-  event.token = -1;
-  event.text = "";
-  return event;
-}
-
-// A progress function that sends events; empty without a callback.
-std::function<bool(uint64_t, uint64_t)> progress_events(g4_event_kind kind, g4_event_callback callback,
-                                                        void* payload) {
-  if (callback == nullptr) return {};
-  return [=](uint64_t done, uint64_t total) {
-    const g4_event event = event_of(kind, done, total);
-    return callback(&event, payload) == 0;
-  };
-}
 
 struct OpenOptions {
   g4::ModelOptions model;
@@ -68,9 +51,11 @@ StatusOr<OpenOptions> open_options(const g4_session_options* given) {
   out.session.context = static_cast<int>(o.context_count);
   out.session.thread_count = static_cast<int>(o.thread_count);
   out.session.chunk = static_cast<int>(o.chunk_count);
-  if (o.kv_type < G4_KV_DEFAULT || o.kv_type > G4_KV_F32)
+  if (o.kv_type < G4_KV_DEFAULT || o.kv_type > G4_KV_Q8_0)
     return argument_error(StrCat("kv_type ", o.kv_type, " is unknown"));
-  out.session.kv_type = o.kv_type == G4_KV_F32 ? g4::KvType::kF32 : g4::KvType::kF16;
+  if (o.kv_type != G4_KV_DEFAULT) out.session.kv_type = static_cast<g4::KvType>(o.kv_type - G4_KV_F16);
+  if (o.rewind_count > kMost) return argument_error("rewind_count is out of range");
+  if (o.rewind_count != 0) out.session.rewind_margin = static_cast<int>(o.rewind_count);
   if (o.precision != G4_PRECISION_DEFAULT && o.precision != G4_PRECISION_F32)
     return argument_error(StrCat("precision ", o.precision, " is unknown"));
   out.session.precision = o.precision == G4_PRECISION_F32 ? g4::Precision::kF32 : g4::Precision::kInt8;
@@ -339,94 +324,6 @@ g4_status g4_tokens(int32_t* tokens, size_t capacity, size_t* needed, g4_session
   });
 }
 
-g4_status g4_reset(g4_session* session) {
-  return guarded([&]() -> Status {
-    G4_RETURN_IF_ERROR(require(session, "session"));
-    return session->session->reset();
-  });
-}
-
-size_t g4_rewind_min(const g4_session* session) {
-  return session == nullptr ? 0 : static_cast<size_t>(session->session->rewind_min());
-}
-
-g4_status g4_truncate(g4_session* session, size_t position, uint32_t flags) {
-  return guarded([&]() -> Status {
-    G4_RETURN_IF_ERROR(require(session, "session"));
-    G4_RETURN_IF_ERROR(check_flags(flags, G4_TRUNCATE_REEVALUATE));
-    if (position > static_cast<size_t>(session->session->position()))
-      return argument_error(StrCat("cannot truncate to position ", position, ": the session stands at ",
-                                   session->session->position()));
-    return session->session->truncate(static_cast<int>(position), (flags & G4_TRUNCATE_REEVALUATE) != 0);
-  });
-}
-
-g4_status g4_extend(size_t* reused_count, g4_session* session, const int32_t* tokens, size_t token_count,
-                    const g4_prefill_options* options) {
-  return guarded([&]() -> Status {
-    G4_RETURN_IF_ERROR(require(session, "session"));
-    G4_RETURN_IF_ERROR(check_count(tokens, token_count, "tokens"));
-    G4_ASSIGN_OR_RETURN(const g4_prefill_options o, read_struct(options, "g4_prefill_options"));
-    G4_RETURN_IF_ERROR(check_flags(o.flags, 0));
-    if (o.all_logits != nullptr)
-      return argument_error("g4_extend gives the last logits only; use g4_prefill for all_logits");
-    G4_ASSIGN_OR_RETURN(const size_t reused,
-                        session->session->extend({tokens, token_count},
-                                                 progress_events(G4_EVENT_PREFILL, o.callback, o.payload)));
-    if (reused_count != nullptr) *reused_count = reused;
-    return absl::OkStatus();
-  });
-}
-
-g4_status g4_save_kv(uint64_t* written_bytes, g4_session* session, const char* path) {
-  return guarded([&]() -> Status {
-    G4_RETURN_IF_ERROR(require(session, "session"));
-    G4_RETURN_IF_ERROR(require(path, "path"));
-    G4_ASSIGN_OR_RETURN(const uint64_t bytes, session->session->save_kv(path));
-    if (written_bytes != nullptr) *written_bytes = bytes;
-    return absl::OkStatus();
-  });
-}
-
-g4_status g4_load_kv(size_t* restored_count, g4_session* session, const char* path, const int32_t* tokens,
-                     size_t token_count) {
-  return guarded([&]() -> Status {
-    G4_RETURN_IF_ERROR(require(session, "session"));
-    G4_RETURN_IF_ERROR(require(path, "path"));
-    G4_RETURN_IF_ERROR(check_count(tokens, token_count, "tokens"));
-    G4_ASSIGN_OR_RETURN(const size_t restored, session->session->load_kv(path, {tokens, token_count}));
-    if (restored_count != nullptr) *restored_count = restored;
-    return absl::OkStatus();
-  });
-}
-
-g4_status g4_kv_probe(g4_kv_probe_result* result, int32_t* tokens, size_t capacity, size_t* needed,
-                      const char* path) {
-  return guarded([&]() -> Status {
-    G4_RETURN_IF_ERROR(require(path, "path"));
-    G4_ASSIGN_OR_RETURN(const g4::KvFileInfo info, g4::probe_kv(path));
-    g4_kv_probe_result out = {};
-    out.has_logits = info.has_logits ? 1 : 0;
-    out.position_count = info.tokens.size();
-    out.file_bytes = info.size_bytes;
-    std::copy(info.model.begin(), info.model.end(), out.model);
-    info.kv_type.copy(out.kv_type, sizeof out.kv_type - 1);
-    G4_RETURN_IF_ERROR(write_struct(result, out, "g4_kv_probe_result"));
-    return needed == nullptr && capacity == 0 ? absl::OkStatus()
-                                              : write_buffer<int32_t>(info.tokens, tokens, capacity, needed);
-  });
-}
-
-g4_status g4_model_fingerprint(uint8_t* fingerprint, const g4_session* session) {
-  return guarded([&]() -> Status {
-    G4_RETURN_IF_ERROR(require(fingerprint, "fingerprint"));
-    G4_RETURN_IF_ERROR(require(session, "session"));
-    const g4::Fingerprint& own = session->session->model().fingerprint();
-    std::copy(own.begin(), own.end(), fingerprint);
-    return absl::OkStatus();
-  });
-}
-
 g4_status g4_session_info(g4_info* info, const g4_session* session) {
   return guarded([&]() -> Status {
     G4_RETURN_IF_ERROR(require(session, "session"));
@@ -446,7 +343,7 @@ g4_status g4_session_info(g4_info* info, const g4_session* session) {
     out.thread_count = static_cast<uint32_t>(s.options().thread_count);
     out.weights_bytes = s.model().network().weights.mapped_bytes;
     out.ple_bytes = s.model().ple_bytes();
-    out.kv_type = s.options().kv_type == g4::KvType::kF32 ? G4_KV_F32 : G4_KV_F16;
+    out.kv_type = G4_KV_F16 + static_cast<g4_kv_type>(s.options().kv_type);
     out.precision = s.options().precision == g4::Precision::kF32 ? G4_PRECISION_F32 : G4_PRECISION_DEFAULT;
     out.architecture = c.architecture.c_str();
     out.name = c.name.c_str();
@@ -470,7 +367,7 @@ g4_status g4_kv_layer_info(g4_kv_layer* row, const g4_session* session, uint32_t
     out.window = static_cast<uint32_t>(r.window);
     out.kv_head_count = static_cast<uint32_t>(r.kv_head_count);
     out.head_size = static_cast<uint32_t>(r.head_dim);
-    out.offset_bytes = r.offset * (session->session->options().kv_type == g4::KvType::kF32 ? 4 : 2);
+    out.offset_bytes = meta.offset_bytes(static_cast<int>(layer), session->session->options().kv_type);
     return write_struct(row, out, "g4_kv_layer");
   });
 }

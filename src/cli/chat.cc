@@ -112,6 +112,7 @@ class Chat {
     const TokenizerView tokenizer = session_.tokenizer();
     const std::vector<int32_t> tokens =
         tokenizer.chat_tokenize(conversation_.json(), chat_options(options_.answer));
+    use_cache(terminal_, session_, options_.cache, tokens);
     last_ = stream_answer(terminal_, session_, tokens, options_.answer);
     if (last_->tokens.empty()) {
       conversation_.take_back();

@@ -48,8 +48,8 @@ void add_model(CLI::App& app, ModelOptions& model) {
       ->check(CLI::Range(1U, UINT32_MAX));
   group.option("--cpu", model.cpu, "NAME",
                std::string("Kernels, the first of these unless told: ") + g4_cpus());
-  group.option("--kv-type", model.kv_type, "f16|f32", "Numbers of the KV cache [f16]")
-      ->check(CLI::IsMember({"f16", "f32"}));
+  group.option("--kv-type", model.kv_type, "f16|f32|q8_0", "Numbers of the KV cache [f16]")
+      ->check(CLI::IsMember(kKvTypes));
   group.option("--precision", model.precision, "int8|f32", "Activations against quantised weights [int8]")
       ->check(CLI::IsMember({"int8", "f32"}));
   group.option("--ple", model.ple_path, "FILE",
@@ -94,6 +94,20 @@ void add_answer(CLI::App& app, AnswerOptions& answer) {
   add_sampling(app, answer.sampling);
 }
 
+Group add_cache(CLI::App& app, CacheOptions& cache) {
+  Group group = {app, "Never the same prompt twice"};
+  group.option("--cache", cache.file, "FILE",
+               "Take the prompt's state from FILE as far as it fits, and keep it there");
+  CLI::Option* folder = group.option("--cache-dir", cache.folder, "DIR",
+                                     "The same with a folder of states, found by their content");
+  group
+      .option("--cache-limit", cache.limit_bytes, "SIZE",
+              "What the folder may hold, as 500MB or 2GB; the longest unused go first [4GB]")
+      ->needs(folder)
+      ->transform(CLI::AsSizeValue(false));
+  return group;
+}
+
 void add_options(CLI::App& app, RunOptions& options) {
   Group group = {app};
   group.option("-p,--prompt", options.prompt, "TEXT", "The prompt; - or left out: what is piped in");
@@ -102,9 +116,7 @@ void add_options(CLI::App& app, RunOptions& options) {
       group.flag("--raw", options.raw, "Go on from the text as it is, without the chat format");
   group.flag("--special", options.special, "With --raw: control tokens written in the prompt count")
       ->needs(raw);
-  Group kv = {app, "Never the same prompt twice"};
-  kv.option("--cache", options.cache, "FILE",
-            "Take the prompt's state from FILE if it is there, else write it there");
+  Group kv = add_cache(app, options.cache);
   kv.option("--load-kv", options.load_kv, "FILE",
             "Begin with the state in FILE, as far as it fits the prompt");
   kv.option("--save-kv", options.save_kv, "FILE", "Write the prompt's state to FILE");
@@ -114,6 +126,7 @@ void add_options(CLI::App& app, RunOptions& options) {
 
 void add_options(CLI::App& app, ChatOptions& options) {
   Group{app}.option("--system", options.system, "TEXT", "System message");
+  add_cache(app, options.cache);
   add_model(app, options.model);
   add_answer(app, options.answer);
 }

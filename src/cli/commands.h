@@ -6,6 +6,7 @@
 
 #include "cli/answer.h"
 #include "cli/open_model.h"
+#include "cli/prompt_state.h"
 #include "cli/terminal.h"
 
 namespace g4::cli {
@@ -16,15 +17,16 @@ struct RunOptions {
   std::string system;
   bool raw = false;      // no chat format
   bool special = false;  // with raw: control tokens in the prompt count
-  std::string load_kv;   // KV files; "": none
+  CacheOptions cache;
+  std::string load_kv;  // KV files; "": none
   std::string save_kv;
-  std::string cache;  // loaded if it is there and fits, else written
 };
 int run(Terminal& terminal, const RunOptions& options);
 
 struct ChatOptions {
   ModelOptions model;
   AnswerOptions answer;
+  CacheOptions cache;
   std::string system;
 };
 int chat(Terminal& terminal, const ChatOptions& options);

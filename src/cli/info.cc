@@ -7,7 +7,7 @@ namespace g4::cli {
 namespace {
 using Json = nlohmann::ordered_json;
 
-const char* kv_type_name(g4_kv_type type) { return type == G4_KV_F32 ? "f32" : "f16"; }
+std::string kv_type_name(g4_kv_type type) { return kKvTypes.at(static_cast<size_t>(type - G4_KV_F16)); }
 const char* precision_name(g4_precision precision) { return precision == G4_PRECISION_F32 ? "f32" : "int8"; }
 
 Json describe_model(const std::string& path, const g4_info& info) {
@@ -75,9 +75,9 @@ std::string model_table(const std::string& path, const g4_info& info, const g4_m
                                human_bytes(info.ple_bytes).c_str()));
   }
   if (info.expert_count > 0) text += line("experts", format("%u", info.expert_count));
-  text += line("runs on",
-               describe_threads(info) + format(", KV cache %s, activations %s", kv_type_name(info.kv_type),
-                                               precision_name(info.precision)));
+  text += line("runs on", describe_threads(info) + format(", KV cache %s, activations %s",
+                                                          kv_type_name(info.kv_type).c_str(),
+                                                          precision_name(info.precision)));
   text += line("memory",
                format("%s = weights %s + KV cache %s when full + scratch %s",
                       human_bytes(estimate.total_bytes).c_str(), human_bytes(estimate.weights_bytes).c_str(),

@@ -1,5 +1,6 @@
 #include "cli/open_model.h"
 
+#include <algorithm>
 #include <filesystem>
 
 namespace g4::cli {
@@ -19,7 +20,8 @@ g4_session_options session_options(const ModelOptions& options) {
   session.context_count = options.context_count;
   session.thread_count = options.thread_count;
   session.flags = options.ple_read ? G4_SESSION_PLE_READ : 0;
-  session.kv_type = options.kv_type == "f32" ? G4_KV_F32 : G4_KV_F16;
+  session.kv_type =
+      G4_KV_F16 + static_cast<g4_kv_type>(std::ranges::find(kKvTypes, options.kv_type) - kKvTypes.begin());
   session.precision = options.precision == "f32" ? G4_PRECISION_F32 : G4_PRECISION_DEFAULT;
   session.cpu = options.cpu.empty() ? nullptr : options.cpu.c_str();
   session.ple_path = options.ple_path.empty() ? nullptr : options.ple_path.c_str();

@@ -3,16 +3,19 @@
 #include <cstdint>
 #include <g4/g4.hpp>
 #include <string>
+#include <vector>
 
 #include "cli/terminal.h"
 
 namespace g4::cli {
+inline const std::vector<std::string> kKvTypes = {"f16", "f32", "q8_0"};  // from G4_KV_F16 on
+
 struct ModelOptions {
   std::string path;  // "": the demo model
   uint32_t context_count = 0;
   uint32_t thread_count = 0;
   std::string cpu;
-  std::string kv_type = "f16";     // or f32
+  std::string kv_type = kKvTypes[0];
   std::string precision = "int8";  // or f32
   std::string ple_path;
   bool ple_read = false;

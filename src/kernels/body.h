@@ -30,8 +30,8 @@ constexpr Kernels make_kernels(const char* name, uint32_t required_features, Typ
       .gelu_mul = &gelu_mul<V>,
       .softcap = &softcap<V>,
       .rope = &rope<V>,
-      .attend_page = {&attend_page<V, uint16_t>, &attend_page<V, float>},
-      .store_kv = {&store_kv<V, uint16_t>, &store_kv<V, float>},
+      .attend_page = {&attend_page<V, HalfRows>, &attend_page<V, FloatRows>, &attend_page<V, Q8Rows>},
+      .store_kv = {&store_kv<V, HalfRows>, &store_kv<V, FloatRows>, &store_kv<V, Q8Rows>},
   };
 }
 }  // namespace

@@ -49,6 +49,9 @@ struct Avx2 {
     return _mm256_cvtph_ps(_mm256_castsi256_si128(words));
   }
   static Floats load_half(const uint16_t* p) { return _mm256_cvtph_ps(load16(p)); }
+  static Floats load_bytes(const uint8_t* p) {
+    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
+  }
   static void store_half(uint16_t* p, Floats a) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p),
                      _mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));

@@ -113,6 +113,10 @@ struct Generic {
   static Floats load_half(const uint16_t* p) {
     return each<Floats>([=](int i) { return g4::half_to_float(p[i]); });
   }
+  // int8 from memory.
+  static Floats load_bytes(const uint8_t* p) {
+    return each<Floats>([=](int i) { return static_cast<float>(static_cast<int8_t>(p[i])); });
+  }
   static void store_half(uint16_t* p, Floats a) {
     const Ints raw = bits(a);
     for (int i = 0; i < kLanes; ++i) p[i] = round_to_half(raw.v[i]);

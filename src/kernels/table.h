@@ -20,9 +20,14 @@ struct QuantizedActivations {
   const float* sum;    // [T, K/32]
 };
 
-// KV of one page of kPagePositions positions, one KV head: rows of E values.
-enum class KvType : uint8_t { kF16, kF32 };
+// KV of one page of kPagePositions positions, one KV head: rows of E values. Q8_0: blocks of 32 values, a
+// binary16 scale and an int8 each as in the weight format; the last block is filled up with zeros.
+enum class KvType : uint8_t { kF16, kF32, kQ8_0 };
+inline constexpr size_t kKvTypeCount = 3;
 inline constexpr int kPagePositions = 32;
+static constexpr size_t kv_row_bytes(KvType type, size_t E) {
+  return type == KvType::kF32 ? 4 * E : type == KvType::kF16 ? 2 * E : (E + 31) / 32 * 34;
+}
 
 // Online-softmax state of one (token, query head): starts as {-inf, 0} and a zeroed accumulator.
 struct SoftmaxState {
@@ -59,11 +64,11 @@ struct Kernels {
   void (*rope)(float* x, const float* cos, const float* sin, size_t half);
 
   // Attends G query rows (float32 [G, E], all of one KV head) to the positions [begin, end) of one page of K
-  // and V (each [kPagePositions, E] of the KvType), updating state[G] and accumulator [G, E]. Scale 1.0.
-  void (*attend_page[2])(const float* q, size_t G, size_t E, const void* k, const void* v, int begin, int end,
-                         SoftmaxState* state, float* accumulator);
+  // and V (each kPagePositions rows of the KvType), updating state[G] and accumulator [G, E]. Scale 1.0.
+  void (*attend_page[kKvTypeCount])(const float* q, size_t G, size_t E, const void* k, const void* v,
+                                    int begin, int end, SoftmaxState* state, float* accumulator);
   // float32 row -> KV row of E values.
-  void (*store_kv[2])(const float* x, size_t E, void* row);
+  void (*store_kv[kKvTypeCount])(const float* x, size_t E, void* row);
 };
 
 // All rows built into this library, best first; the last is "generic".

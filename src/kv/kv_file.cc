@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -50,7 +51,8 @@ class File {
   int fd_;
 };
 
-const char* kv_type_name(KvType type) { return type == KvType::kF16 ? "f16" : "f32"; }
+constexpr const char* kKvTypeNames[kKvTypeCount] = {"f16", "f32", "q8_0"};
+const char* kv_type_name(KvType type) { return kKvTypeNames[static_cast<size_t>(type)]; }
 
 uint64_t aligned(uint64_t bytes) { return (bytes + kBlockAlignment - 1) / kBlockAlignment * kBlockAlignment; }
 
@@ -90,7 +92,8 @@ Block make_block(std::vector<std::span<const uint8_t>> pieces, uint64_t* end) {
 
 // Rows from `used` on become zero in a copied page: what a truncate left behind is not part of the state.
 void clear_unused(const KvLayer& layer, KvType type, int used, std::span<uint8_t> page) {
-  const size_t row = kv_row_bytes(type, layer.head_dim), kept = static_cast<size_t>(used) * row;
+  const size_t row = kv_row_bytes(type, static_cast<size_t>(layer.head_dim)),
+               kept = static_cast<size_t>(used) * row;
   for (size_t begin = 0; begin < page.size(); begin += kPagePositions * row)
     std::memset(page.data() + begin + kept, 0, kPagePositions * row - kept);
 }
@@ -214,6 +217,22 @@ Status read_block(const Opened& opened, const std::string& path, const fbs::Bloc
                                                : damaged(path, "a block's checksum is wrong");
 }
 
+KvFileInfo info_of(const Opened& opened) {
+  const fbs::Header& header = *opened.header;
+  KvFileInfo info;
+  std::memcpy(info.model.data(), header.model()->data(), info.model.size());
+  info.kv_type = header.kv_type()->str();
+  info.tokens.assign(header.tokens()->begin(), header.tokens()->end());
+  info.has_logits = header.logits() != nullptr;
+  uint64_t lowest = 0;  // as KvStore::rewind_min
+  for (const fbs::Layer* layer : *header.layers())
+    if (layer->window() > 0 && layer->first_page() > 0)
+      lowest = std::max(lowest, uint64_t{layer->first_page()} * kPagePositions + layer->window() - 1);
+  info.rewind_min = std::min<uint64_t>(lowest, header.position());
+  info.size_bytes = opened.data_begin + opened.data_bytes;
+  return info;
+}
+
 Status check_identity(const fbs::Header& header, const std::string& path, const KvIdentity& identity) {
   if (std::memcmp(header.model()->data(), identity.model.data(), identity.model.size()) != 0)
     return mismatch_error(StrCat(path, " was saved with another model"));
@@ -327,8 +346,8 @@ StatusOr<LoadedKv> load_kv(const std::string& path, const KvIdentity& identity, 
     return context_full_error(
         StrCat(path, " holds ", header.position(), " positions; the session's context is ", max_position));
   const int position = static_cast<int>(header.position());
-  const std::vector<int32_t> tokens(header.tokens()->begin(), header.tokens()->end());
-  for (const int32_t token : tokens)
+  KvFileInfo info = info_of(opened);
+  for (const int32_t token : info.tokens)
     if (token < 0 || token >= vocab_size)
       return damaged(path, StrCat("it holds token ", token, ", outside the vocabulary"));
 
@@ -347,19 +366,22 @@ StatusOr<LoadedKv> load_kv(const std::string& path, const KvIdentity& identity, 
     G4_RETURN_IF_ERROR(read_block(opened, path, header.logits(), {&bytes, 1}));
   }
   return LoadedKv{
-      KvStore::from_pages(*identity.meta, identity.type, rewind_margin, position, std::move(layers)), tokens,
+      std::move(info),
+      KvStore::from_pages(*identity.meta, identity.type, rewind_margin, position, std::move(layers)),
       header.generated_begin(), std::move(logits)};
+}
+
+size_t KvFileInfo::restorable(std::span<const int32_t> prompt) const {
+  if (prompt.empty()) return tokens.size();
+  const size_t common = static_cast<size_t>(
+      std::mismatch(tokens.begin(), tokens.end(), prompt.begin(), prompt.end()).first - tokens.begin());
+  const bool is_whole = common == tokens.size() && (common < prompt.size() || has_logits);
+  const size_t wanted = is_whole ? common : std::min(common, prompt.size() - 1);
+  return wanted < rewind_min ? 0 : wanted;
 }
 
 StatusOr<KvFileInfo> probe_kv(const std::string& path) {
   G4_ASSIGN_OR_RETURN(const Opened opened, open_file(path));
-  const fbs::Header& header = *opened.header;
-  KvFileInfo info;
-  std::memcpy(info.model.data(), header.model()->data(), info.model.size());
-  info.kv_type = header.kv_type()->str();
-  info.tokens.assign(header.tokens()->begin(), header.tokens()->end());
-  info.has_logits = header.logits() != nullptr;
-  info.size_bytes = opened.data_begin + opened.data_bytes;
-  return info;
+  return info_of(opened);
 }
 }  // namespace g4

@@ -31,7 +31,12 @@ struct KvFileInfo {
   std::string kv_type;
   std::vector<int32_t> tokens;
   bool has_logits = false;
+  uint64_t rewind_min = 0;  // the lowest position at which a session that loads it can go on exactly
   uint64_t size_bytes = 0;
+
+  // How many positions of a prompt it gives: the longest common prefix, if that is exact, else 0. One token
+  // of the prompt is left to evaluate unless the file has its logits. An empty prompt takes all.
+  size_t restorable(std::span<const int32_t> prompt) const;
 };
 
 // Writes a temporary file beside `path`, syncs it and renames it: whatever goes wrong, an old file of this
@@ -40,8 +45,8 @@ StatusOr<uint64_t> save_kv(const std::string& path, const KvIdentity& identity, 
                            const KvState& state);
 
 struct LoadedKv {
+  KvFileInfo info;
   KvStore store;
-  std::vector<int32_t> tokens;
   size_t generated_begin;
   std::vector<float> logits;  // [V], or empty
 };

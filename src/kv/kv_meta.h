@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/table.h"
 #include "model/config.h"
 
 namespace g4 {
@@ -12,11 +13,9 @@ struct KvLayer {
   int window = 0;         // positions seen: p-window+1 ... p; 0: all
   int kv_head_count = 0;  // K
   int head_dim = 0;       // E
-  uint64_t offset =
-      0;  // of the source's K among the values of one position, all owning layers in order, K then V
-  // Values (of K and V together) that one position takes in the source layer.
-  uint64_t position_values() const {
-    return 2 * static_cast<uint64_t>(kv_head_count) * static_cast<uint64_t>(head_dim);
+  // Bytes of K and V that one position takes in the source layer.
+  uint64_t position_bytes(KvType type) const {
+    return 2 * static_cast<uint64_t>(kv_head_count) * kv_row_bytes(type, static_cast<size_t>(head_dim));
   }
 };
 
@@ -26,12 +25,12 @@ class KvMeta {
   explicit KvMeta(const ModelConfig& config);
   const KvLayer& operator[](int layer) const { return layers_[static_cast<size_t>(layer)]; }
   int layer_count() const { return static_cast<int>(layers_.size()); }
-  int owner_count() const { return owner_count_; }               // layers [0, owner_count) own K and V
-  uint64_t position_values() const { return position_values_; }  // over all owning layers
+  int owner_count() const { return owner_count_; }  // layers [0, owner_count) own K and V
+  // Where the source's K and V begin among the bytes of one position, all owning layers in order.
+  uint64_t offset_bytes(int layer, KvType type) const;
 
  private:
   std::vector<KvLayer> layers_;
   int owner_count_ = 0;
-  uint64_t position_values_ = 0;
 };
 }  // namespace g4

@@ -19,19 +19,20 @@ KvStore::KvStore(const KvMeta& meta, KvType type, int rewind_margin)
 
 size_t KvStore::page_bytes(int layer) const {
   return 2 * static_cast<size_t>(meta(layer).kv_head_count) * kPagePositions *
-         kv_row_bytes(type_, meta(layer).head_dim);
+         kv_row_bytes(type_, static_cast<size_t>(meta(layer).head_dim));
 }
 
 // A page is [K or V, head, position, E].
 size_t KvStore::row_offset(int layer, int row, int head, bool value) const {
   const KvLayer& m = meta(layer);
   const size_t head_index = static_cast<size_t>((value ? m.kv_head_count : 0) + head);
-  return (head_index * kPagePositions + static_cast<size_t>(row)) * kv_row_bytes(type_, m.head_dim);
+  return (head_index * kPagePositions + static_cast<size_t>(row)) *
+         kv_row_bytes(type_, static_cast<size_t>(m.head_dim));
 }
 
 int KvStore::first_needed_page(int layer, int position, int margin) const {
   const int window = meta(layer).window;
-  return window == 0 ? 0 : std::max(0, position - window + 1 - margin) / kPagePositions;
+  return window == 0 ? 0 : std::max(0, std::max(0, position - window + 1) - margin) / kPagePositions;
 }
 
 std::pair<int, int> KvStore::needed_pages(int layer, int position) const {
@@ -183,17 +184,18 @@ uint64_t KvStore::size_bytes() const {
   return bytes;
 }
 
-uint64_t KvStore::full_size_bytes(const KvMeta& meta, KvType type, int context, int step) {
+uint64_t KvStore::full_size_bytes(const KvMeta& meta, KvType type, int rewind_margin, int context, int step) {
   const KvStore shape(meta, type);
   uint64_t bytes = 0;
   for (int i = 0; i < meta.owner_count(); ++i) {
     const int window = meta[i].window;
     const auto pages_of = [&](int margin) {
-      return page_count(std::min(context, window + margin + kPagePositions));
+      const int64_t reached = int64_t{window} + margin + kPagePositions;
+      return page_count(static_cast<int>(std::min<int64_t>(context, reached)));
     };
     const int pages =
         window == 0 ? page_count(context)
-                    : pages_of(kRewindMargin + step) + static_cast<int>(kMaxMarks) * pages_of(kMarkMargin);
+                    : pages_of(rewind_margin + step) + static_cast<int>(kMaxMarks) * pages_of(kMarkMargin);
     bytes += static_cast<uint64_t>(pages) * shape.page_bytes(i);
   }
   return bytes;

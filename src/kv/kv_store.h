@@ -22,10 +22,6 @@ namespace g4 {
 inline constexpr int kRewindMargin = 256, kMarkMargin = 32;
 inline constexpr size_t kMaxMarks = 8;
 
-inline size_t kv_row_bytes(KvType type, int head_dim) {
-  return static_cast<size_t>(head_dim) * (type == KvType::kF16 ? 2 : 4);
-}
-
 class KvStore {
  public:
   // meta must outlive the store.
@@ -81,7 +77,7 @@ class KvStore {
   uint64_t size_bytes() const;  // all pages held, those of marks and those shared with forks too
   // Bytes the pages take at most when `context` positions are held and a step takes up to `step` of them, all
   // marks in use.
-  static uint64_t full_size_bytes(const KvMeta& meta, KvType type, int context, int step);
+  static uint64_t full_size_bytes(const KvMeta& meta, KvType type, int rewind_margin, int context, int step);
 
  private:
   struct Layer {

@@ -5,12 +5,6 @@
 #include "session/session.h"
 
 namespace g4 {
-namespace {
-size_t common_prefix(std::span<const int32_t> a, std::span<const int32_t> b) {
-  return static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
-}
-}  // namespace
-
 void Session::forget_from(int position) {
   has_logits_ = has_logits_ && position == this->position() && position > 0;
   kv_.truncate(position);
@@ -42,62 +36,122 @@ StatusOr<size_t> Session::extend(std::span<const int32_t> tokens, const PrefillP
   return evaluate_whole(tokens, progress);
 }
 
+Session::State Session::state() const {
+  State state{kv_.fork(), tokens_, generated_begin_, {}};
+  if (has_logits_) state.logits.assign(logits_.span().begin(), logits_.span().end());
+  return state;
+}
+
+void Session::set_state(State state) {
+  kv_ = std::move(state.kv);
+  tokens_.assign(state.tokens.begin(), state.tokens.end());  // keeps the capacity reserved for the context
+  generated_begin_ = state.generated_begin;
+  has_logits_ = !state.logits.empty();
+  std::ranges::copy(state.logits, logits_.data());
+}
+
+// How much of what the session holds may stay when it is to hold `tokens`. The last token is evaluated even
+// if it is held, unless its logits are too.
+int Session::keepable(std::span<const int32_t> tokens) const {
+  const size_t common = static_cast<size_t>(
+      std::mismatch(tokens_.begin(), tokens_.end(), tokens.begin(), tokens.end()).first - tokens_.begin());
+  if (common == tokens.size() && common == tokens_.size() && has_logits_) return position();
+  return kv_.nearest_exact(static_cast<int>(std::min(common, tokens.size() - 1)));
+}
+
 StatusOr<size_t> Session::evaluate_whole(std::span<const int32_t> tokens, const PrefillProgress& progress) {
   G4_RETURN_IF_ERROR(check_tokens(tokens, 0));
-  const size_t common = common_prefix(tokens_, tokens);
-  if (common == tokens.size() && common == tokens_.size() && has_logits_) {
-    reused_tokens_ += common;
-    return common;
+  const size_t kept = static_cast<size_t>(keepable(tokens));
+  if (kept < tokens.size()) {
+    State before = state();
+    forget_from(static_cast<int>(kept));
+    if (Status status = evaluate(tokens.subspan(kept), nullptr, progress); !status.ok()) {
+      set_state(std::move(before));
+      return status;
+    }
   }
-  // The last token is evaluated even if it is held: its logits are not.
-  const int kept = kv_.nearest_exact(static_cast<int>(std::min(common, tokens.size() - 1)));
-
-  KvStore kv_before = kv_.fork();
-  std::vector<int32_t> tokens_before = tokens_;
-  const size_t generated_before = generated_begin_;
-  const bool had_logits = has_logits_;
-  forget_from(kept);
-  const Status status = evaluate(tokens.subspan(static_cast<size_t>(kept)), nullptr, progress);
-  if (!status.ok()) {
-    kv_ = std::move(kv_before);
-    tokens_ = std::move(tokens_before);
-    generated_begin_ = generated_before;
-    has_logits_ = had_logits;
-    return status;
-  }
-  reused_tokens_ += static_cast<size_t>(kept);
-  return static_cast<size_t>(kept);
+  reused_tokens_ += kept;
+  return kept;
 }
 
 KvIdentity Session::identity() const {
   return {model_->fingerprint(), &model_->network().kv_meta, options_.kv_type};
 }
 
+StatusOr<uint64_t> Session::save(const std::string& path) const {
+  return g4::save_kv(path, identity(), kv_,
+                     {tokens_, generated_begin_, has_logits_ ? logits_.span() : std::span<const float>()});
+}
+
+StatusOr<size_t> Session::load(const std::string& path, std::span<const int32_t> tokens) {
+  G4_ASSIGN_OR_RETURN(LoadedKv loaded, g4::load_kv(path, identity(), options_.rewind_margin, options_.context,
+                                                   model().config().vocab_size));
+  const size_t kept = loaded.info.restorable(tokens);
+  set_state({std::move(loaded.store), std::move(loaded.info.tokens), loaded.generated_begin,
+             std::move(loaded.logits)});
+  forget_from(static_cast<int>(kept));
+  return kept;
+}
+
 StatusOr<uint64_t> Session::save_kv(const std::string& path) {
   Busy busy(*this);
   G4_RETURN_IF_ERROR(busy.status());
-  return g4::save_kv(path, identity(), kv_,
-                     {tokens_, generated_begin_, has_logits_ ? logits_.span() : std::span<const float>()});
+  return save(path);
 }
 
 StatusOr<size_t> Session::load_kv(const std::string& path, std::span<const int32_t> tokens) {
   Busy busy(*this);
   G4_RETURN_IF_ERROR(busy.status());
-  G4_ASSIGN_OR_RETURN(LoadedKv loaded, g4::load_kv(path, identity(), options_.rewind_margin, options_.context,
-                                                   model().config().vocab_size));
-  const size_t held = loaded.tokens.size(),
-               common = tokens.empty() ? held : common_prefix(loaded.tokens, tokens);
-  const bool whole = common == held && (held < tokens.size() || tokens.empty() || !loaded.logits.empty());
-  const size_t wanted = whole ? held : std::min(common, tokens.size() - 1);
-  const size_t kept = static_cast<size_t>(loaded.store.nearest_exact(static_cast<int>(wanted)));
-
-  kv_ = std::move(loaded.store);
-  tokens_.assign(loaded.tokens.begin(), loaded.tokens.end());
-  generated_begin_ = loaded.generated_begin;
-  has_logits_ = !loaded.logits.empty();
-  if (has_logits_) std::memcpy(logits_.data(), loaded.logits.data(), logits_.size_bytes());
-  forget_from(static_cast<int>(kept));
+  G4_ASSIGN_OR_RETURN(const size_t kept, load(path, tokens));
   reused_tokens_ += kept;
   return kept;
+}
+
+// Takes over the file that gives most, if that is more than the session holds. Another process may delete it
+// between the look and the read; then the next one is tried.
+StatusOr<KvCache::Found> Session::restore(std::span<const int32_t> tokens, const KvCache& cache) {
+  constexpr int kTries = 3;
+  Status problem;
+  for (int i = 0; i < kTries; ++i) {
+    G4_ASSIGN_OR_RETURN(KvCache::Found found, cache.find(identity(), tokens, options_.context));
+    if (found.position_count <= static_cast<size_t>(keepable(tokens))) return found;
+    problem = load(found.path, tokens).status();
+    if (problem.ok()) return found;
+    if (!cache.discard(found.path)) break;
+  }
+  return problem;
+}
+
+StatusOr<CacheUse> Session::extend_cached(std::span<const int32_t> tokens, const CacheOptions& options,
+                                          const PrefillProgress& progress) {
+  Busy busy(*this);
+  G4_RETURN_IF_ERROR(busy.status());
+  G4_RETURN_IF_ERROR(check_tokens(tokens, 0));
+  State before = state();
+  CacheUse use;
+  KvCache::Found found;
+  const StatusOr<KvCache> cache = KvCache::open(options);
+  if (!cache.ok()) {
+    use.status = cache.status();
+  } else if (StatusOr<KvCache::Found> restored = restore(tokens, *cache); restored.ok()) {
+    found = *restored;
+  } else {
+    use.status = restored.status();
+  }
+  const StatusOr<size_t> kept = evaluate_whole(tokens, progress);
+  if (!kept.ok()) {
+    set_state(std::move(before));
+    return kept.status();
+  }
+  use.reused = *kept;
+  if (!cache.ok()) return use;
+  if (found.position_count < tokens.size()) {
+    found.path = cache->path_for(identity(), tokens);
+    const StatusOr<uint64_t> written = save(found.path);
+    use.status.Update(written.status());
+    use.written_bytes = written.value_or(0);
+  }
+  cache->used(found.path);
+  return use;
 }
 }  // namespace g4

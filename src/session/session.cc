@@ -23,6 +23,8 @@ StatusOr<SessionOptions> resolve(const ModelConfig& config, SessionOptions optio
   if (options.chunk == 0) options.chunk = kDefaultChunk;
   if (options.chunk < 1 || options.chunk > kMaxChunk)
     return argument_error(StrCat("chunk is ", options.chunk, "; allowed are 1 to ", kMaxChunk));
+  if (options.rewind_margin < 0)
+    return argument_error(StrCat("rewind margin is ", options.rewind_margin, "; it must not be negative"));
   options.chunk = std::min(options.chunk, options.context);
   return options;
 }
@@ -72,8 +74,8 @@ StatusOr<MemoryEstimate> Session::estimate(const Model& model, const SessionOpti
   MemoryEstimate estimate;
   estimate.weights = model.network().weights.mapped_bytes;
   estimate.ple_disk = model.ple_bytes();
-  estimate.kv =
-      KvStore::full_size_bytes(model.network().kv_meta, options.kv_type, options.context, options.chunk);
+  estimate.kv = KvStore::full_size_bytes(model.network().kv_meta, options.kv_type, options.rewind_margin,
+                                         options.context, options.chunk);
   const uint64_t V = static_cast<uint64_t>(model.config().vocab_size),
                  context = static_cast<uint64_t>(options.context);
   estimate.scratch = Activations::estimate_bytes(model.config(), static_cast<size_t>(options.chunk),

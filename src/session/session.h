@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "base/thread_pool.h"
 #include "kernels/table.h"
+#include "kv/kv_cache.h"
 #include "kv/kv_file.h"
 #include "kv/kv_store.h"
 #include "nn/forward.h"
@@ -42,6 +43,13 @@ struct MemoryEstimate {
 // (tokens done, tokens in all) -> false to stop.
 using PrefillProgress = std::function<bool(size_t, size_t)>;
 
+// What extend_cached did.
+struct CacheUse {
+  size_t reused = 0;           // positions kept or restored
+  uint64_t written_bytes = 0;  // of the file that was written; 0: none
+  Status status;               // what was wrong with the cache, if anything
+};
+
 class Session {
  public:
   // Errors: argument (an option), memory.
@@ -71,6 +79,11 @@ class Session {
   // Makes the session hold exactly these tokens: keeps the longest common prefix it can keep exactly,
   // evaluates the rest. Returns the number of positions kept. All or nothing. Errors: as prefill.
   StatusOr<size_t> extend(std::span<const int32_t> tokens, const PrefillProgress& progress);
+  // extend with a cache on disk: begins with the file that gives most, if that is more than the session
+  // holds, and keeps the state after `tokens` there. What is wrong with the cache is told in the result and
+  // never makes the call fail. All or nothing. Errors: as prefill.
+  StatusOr<CacheUse> extend_cached(std::span<const int32_t> tokens, const CacheOptions& cache,
+                                   const PrefillProgress& progress);
   // The whole state to a file; bytes written. Errors: io, memory, state (busy).
   StatusOr<uint64_t> save_kv(const std::string& path);
   // The state of a file instead of the present one; positions restored. tokens: empty, or a prompt: then only
@@ -122,8 +135,22 @@ class Session {
  private:
   Session(std::shared_ptr<const Model> model, const SessionOptions& options, const Kernels& kernels,
           KvStore kv);
+  // All that a prompt changes, to go back to if it fails.
+  struct State {
+    KvStore kv;
+    std::vector<int32_t> tokens;
+    size_t generated_begin;
+    std::vector<float> logits;  // [V], or empty
+  };
+  State state() const;
+  void set_state(State state);
+
   KvIdentity identity() const;
   void forget_from(int position);
+  int keepable(std::span<const int32_t> tokens) const;
+  StatusOr<uint64_t> save(const std::string& path) const;
+  StatusOr<size_t> load(const std::string& path, std::span<const int32_t> tokens);
+  StatusOr<KvCache::Found> restore(std::span<const int32_t> tokens, const KvCache& cache);
   static Status evaluate_batch(std::span<Session* const> sessions,
                                std::span<const std::span<const int32_t>> tokens, float* all_logits,
                                const PrefillProgress& progress);

@@ -30,7 +30,7 @@ FIELD(g4_session_options, precision, 20);
 FIELD(g4_session_options, cpu, 24);
 FIELD(g4_session_options, ple_path, 32);
 FIELD(g4_session_options, chunk_count, 40);
-FIELD(g4_session_options, reserved, 44);
+FIELD(g4_session_options, rewind_count, 44);
 FIELD(g4_session_options, callback, 48);
 FIELD(g4_session_options, payload, 56);
 
@@ -94,6 +94,18 @@ FIELD(g4_generate_result, generated_token_count, 16);
 FIELD(g4_generate_result, prefill_ns, 24);
 FIELD(g4_generate_result, decode_ns, 32);
 FIELD(g4_generate_result, reused_token_count, 40);
+
+SIZE(g4_cache_options, 24);
+FIELD(g4_cache_options, struct_size, 0);
+FIELD(g4_cache_options, flags, 4);
+FIELD(g4_cache_options, path, 8);
+FIELD(g4_cache_options, limit_bytes, 16);
+
+SIZE(g4_cache_result, 24);
+FIELD(g4_cache_result, struct_size, 0);
+FIELD(g4_cache_result, cache_status, 4);
+FIELD(g4_cache_result, reused_count, 8);
+FIELD(g4_cache_result, written_bytes, 16);
 
 SIZE(g4_info, 112);
 FIELD(g4_info, struct_size, 0);
@@ -172,6 +184,7 @@ ASSERT_EQUAL(G4_CHANNEL_TOOL_CALL, 2);
 ASSERT_EQUAL(G4_KV_DEFAULT, 0);
 ASSERT_EQUAL(G4_KV_F16, 1);
 ASSERT_EQUAL(G4_KV_F32, 2);
+ASSERT_EQUAL(G4_KV_Q8_0, 3);
 ASSERT_EQUAL(G4_PRECISION_DEFAULT, 0);
 ASSERT_EQUAL(G4_PRECISION_F32, 1);
 ASSERT_EQUAL(G4_SESSION_PLE_READ, 1u);

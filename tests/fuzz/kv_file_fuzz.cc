@@ -49,7 +49,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto loaded = g4::load_kv(path, {model, &meta, g4::KvType::kF16}, 8, 500, 50);
   if (loaded.ok()) {  // then it can be gone on from, and saved again
     g4::KvStore store = loaded->store;
-    if (static_cast<int>(loaded->tokens.size()) != store.position()) std::abort();
+    if (static_cast<int>(loaded->info.tokens.size()) != store.position()) std::abort();
     store.begin_append();
     if (!store.prepare_step(70).ok()) std::abort();
     for (int layer = 0; layer < 2; ++layer)

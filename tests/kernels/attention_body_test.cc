@@ -17,20 +17,21 @@ float decode_half(uint16_t half) {
 // K or V of consecutive positions, as the row stores them; values also decoded again.
 struct KvRows {
   KvRows(const Kernels& row, KvType type, const std::vector<float>& x, size_t E) : values(x) {
-    const size_t size = type == KvType::kF16 ? 2 : 4;
-    bytes.resize(x.size() * size);
+    row_bytes = kv_row_bytes(type, E);
+    bytes.resize(x.size() / E * row_bytes);
     for (size_t p = 0; p < x.size() / E; ++p)
-      row.store_kv[static_cast<size_t>(type)](x.data() + p * E, E, bytes.data() + p * E * size);
-    if (type == KvType::kF16)
-      for (size_t i = 0; i < x.size(); ++i) {
-        uint16_t half;
-        std::memcpy(&half, &bytes[2 * i], sizeof half);
-        values[i] = decode_half(half);
-      }
+      row.store_kv[static_cast<size_t>(type)](x.data() + p * E, E, bytes.data() + p * row_bytes);
+    if (type == KvType::kF32) return;
+    const DTypeInfo& info = dtype_info(type == KvType::kF16 ? DType::kF16 : DType::kQ8_0);
+    std::vector<float> decoded(E + 31);
+    for (size_t p = 0; p < x.size() / E; ++p) {
+      const size_t stored = type == KvType::kF16 ? E : (E + 31) / 32 * 32;
+      info.decode(bytes.data() + p * row_bytes, decoded.data(), stored);
+      std::copy_n(decoded.begin(), E, values.begin() + static_cast<ptrdiff_t>(p * E));
+    }
   }
-  const void* page(int p, size_t E) const {
-    return bytes.data() + static_cast<size_t>(p) * kPagePositions * E * (bytes.size() / values.size());
-  }
+  const void* page(int p) const { return bytes.data() + static_cast<size_t>(p) * kPagePositions * row_bytes; }
+  size_t row_bytes;
   std::vector<uint8_t> bytes;
   std::vector<float> values;
 };
@@ -45,7 +46,7 @@ std::vector<float> attend(const Kernels& row, KvType type, const std::vector<flo
     for (int page = begin / kPagePositions; page * kPagePositions < end; ++page) {
       const int start = page * kPagePositions;
       row.attend_page[static_cast<size_t>(type)](
-          q.data() + g * E, std::min(g_step, G - g), E, k.page(page, E), v.page(page, E),
+          q.data() + g * E, std::min(g_step, G - g), E, k.page(page), v.page(page),
           std::max(begin - start, 0), std::min(end - start, kPagePositions), &state[g], &out[g * E]);
     }
   for (size_t g = 0; g < G; ++g) row.scale(&out[g * E], 1 / state[g].sum, E);
@@ -86,7 +87,7 @@ TEST_CASE("attend_page agrees with a softmax in double precision", "[kernels]") 
   for (const Kernels* row : runnable_rows()) {
     for (const size_t E : {2, 6, 16, 18, 24, 62, 64, 128, 256, 512}) {
       Random random(static_cast<uint32_t>(E));
-      for (const KvType type : {KvType::kF16, KvType::kF32}) {
+      for (const KvType type : {KvType::kF16, KvType::kF32, KvType::kQ8_0}) {
         const KvRows k(*row, type, random.normals(positions * E), E),
             v(*row, type, random.normals(positions * E), E);
         for (const size_t G : {1, 2, 7, 8, 16}) {
@@ -106,7 +107,7 @@ TEST_CASE("attend_page agrees with a softmax in double precision", "[kernels]") 
 TEST_CASE("attend_page never looks at positions outside the range", "[kernels]") {
   const size_t E = 20, G = 3;
   for (const Kernels* row : runnable_rows()) {
-    for (const int type : {0, 1}) {
+    for (const int type : {0, 1, 2}) {
       Random random(9);
       const std::vector<float> q = random.normals(G * E), values = random.normals(kPagePositions * E);
       std::vector<float> spoiled = values;
@@ -188,6 +189,34 @@ TEST_CASE("store_kv rounds to the nearest half, ties to even, and saturates", "[
     std::vector<float> copy(x.size());
     row->store_kv[static_cast<size_t>(KvType::kF32)](x.data(), x.size(), copy.data());
     CHECK(same_bits(copy, x));
+  }
+}
+
+TEST_CASE("store_kv in 8 bits: to half a step of each block's scale, the same on every row, no write beyond",
+          "[kernels]") {
+  for (const size_t E : {1, 4, 31, 32, 33, 64, 96, 256, 512}) {
+    Random random(static_cast<uint32_t>(E));
+    std::vector<float> x = random.normals(E);
+    for (size_t i = 0; i < E && i < 32; ++i) x[i] *= 1e-2f;  // blocks of different sizes
+    const size_t bytes = kv_row_bytes(KvType::kQ8_0, E);
+    std::vector<uint8_t> reference(bytes);
+    generic_kernels().store_kv[static_cast<size_t>(KvType::kQ8_0)](x.data(), E, reference.data());
+    std::vector<float> decoded((E + 31) / 32 * 32);
+    dtype_info(DType::kQ8_0).decode(reference.data(), decoded.data(), decoded.size());
+    for (size_t i = 0; i < decoded.size(); ++i) {
+      const auto block = x.begin() + static_cast<ptrdiff_t>(i / 32 * 32);
+      const auto end = x.begin() + static_cast<ptrdiff_t>(std::min(E, i / 32 * 32 + 32));
+      const float largest =
+          std::abs(*std::max_element(block, end, [](float a, float b) { return std::abs(a) < std::abs(b); }));
+      CHECK(std::abs(decoded[i] - (i < E ? x[i] : 0.0f)) <= largest * (0.5f / 127 + 1e-3f));
+    }
+    for (const Kernels* row : runnable_rows()) {
+      std::vector<uint8_t> stored(bytes + 1, 0xcd);
+      row->store_kv[static_cast<size_t>(KvType::kQ8_0)](x.data(), E, stored.data());
+      CAPTURE(row->name, E);
+      CHECK(std::equal(reference.begin(), reference.end(), stored.begin()));
+      CHECK(stored[bytes] == 0xcd);
+    }
   }
 }
 }  // namespace

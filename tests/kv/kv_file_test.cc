@@ -34,7 +34,7 @@ struct Fixture {
       for (int layer = 0; layer < 2; ++layer)
         for (int p = start; p < start + step; ++p)
           for (int head = 0; head < meta[layer].kv_head_count; ++head) {
-            const size_t bytes = kv_row_bytes(KvType::kF16, meta[layer].head_dim);
+            const size_t bytes = kv_row_bytes(KvType::kF16, static_cast<size_t>(meta[layer].head_dim));
             std::memset(kv.k_row(layer, p, head), p % 120 + 1, bytes);
             std::memset(kv.v_row(layer, p, head), p % 120 + 130, bytes);
           }
@@ -67,12 +67,12 @@ TEST_CASE("A KV file holds the whole state and nothing that was truncated away",
     INFO(loaded.status().message());
     REQUIRE(loaded.ok());
     CHECK(loaded->store.position() == count);
-    CHECK(loaded->tokens == f.tokens);
+    CHECK(loaded->info.tokens == f.tokens);
     CHECK(loaded->generated_begin == 3 % (f.tokens.size() + 1));
     CHECK(loaded->logits == f.logits);
     for (int layer = 0; layer < 2; ++layer)
       for (int p = std::max(0, count - 39); p < count; ++p) {
-        const size_t row = kv_row_bytes(KvType::kF16, f.meta[layer].head_dim);
+        const size_t row = kv_row_bytes(KvType::kF16, static_cast<size_t>(f.meta[layer].head_dim));
         const uint8_t* page = loaded->store.k_page(layer, p / kPagePositions, 0);
         REQUIRE(page[static_cast<size_t>(p % kPagePositions) * row] == p % 120 + 1);
       }
@@ -103,7 +103,7 @@ TEST_CASE("A KV file cut anywhere, or with any bit flipped, is refused", "[kv]")
     if (loaded.ok()) {
       REQUIRE(whole[at] == 0);
       ++padding;
-      CHECK(loaded->tokens == f.tokens);
+      CHECK(loaded->info.tokens == f.tokens);
     }
   }
   CHECK(padding < 80);

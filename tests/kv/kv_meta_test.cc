@@ -65,11 +65,11 @@ TEST_CASE("Rows of the registry: kind, window, heads, size and offset", "[kv]") 
   CHECK_FALSE(meta[4].is_sliding);
   CHECK(meta[2].kv_head_count == 4);
   CHECK(meta[2].head_dim == 512);
-  CHECK(meta[0].offset == 0);
-  CHECK(meta[1].offset == 2 * 2 * 256);
-  CHECK(meta[2].offset == 2 * meta[1].offset);
-  CHECK(meta.position_values() == meta[2].offset + 2 * 4 * 512);
-  CHECK(meta[3].offset == meta[1].offset);  // a shared layer has its source's
-  CHECK(meta[4].offset == meta[2].offset);
+  CHECK(meta.offset_bytes(0, KvType::kF16) == 0);
+  CHECK(meta.offset_bytes(1, KvType::kF16) == 2 * 2 * 256 * 2);
+  CHECK(meta.offset_bytes(2, KvType::kF32) == 2 * 2 * 2 * 256 * 4);
+  CHECK(meta.offset_bytes(2, KvType::kQ8_0) == 2 * 2 * 2 * 8 * 34);
+  CHECK(meta.offset_bytes(3, KvType::kF16) == meta.offset_bytes(1, KvType::kF16));  // its source's
+  CHECK(meta.offset_bytes(4, KvType::kF16) == meta.offset_bytes(2, KvType::kF16));
 }
 }  // namespace g4

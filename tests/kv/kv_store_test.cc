@@ -76,7 +76,7 @@ TEST_CASE("A sliding layer keeps its window and margin, and no more", "[kv]") {
     INFO("step " << step);
     const uint64_t positions = static_cast<uint64_t>(kWindow + kMargin + step + 2 * kPagePositions);
     CHECK(largest_sliding <= positions * 2 * 2 * kDim * 4);
-    CHECK(kv.size_bytes() <= KvStore::full_size_bytes(meta, KvType::kF32, kv.position(), step));
+    CHECK(kv.size_bytes() <= KvStore::full_size_bytes(meta, KvType::kF32, kMargin, kv.position(), step));
   }
 }
 
