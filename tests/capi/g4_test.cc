@@ -422,6 +422,34 @@ TEST_CASE("Save, probe, load and extend through the C ABI", "[capi][kv]") {
   REQUIRE(g4_logits(&b, &count, other) == G4_OK);
   CHECK(std::equal(a, a + count, b));
 
+  Session third;  // through a cache folder, and one file
+  for (const auto& [flags, where] : {std::pair(0u, dir.path("cache")), {G4_CACHE_FILE, dir.path("one.g4kv")}}) {
+    g4_cache_options cache = G4_INIT(g4_cache_options);
+    cache.flags = flags;
+    cache.path = where.c_str();
+    g4_cache_result result = G4_INIT(g4_cache_result);
+    REQUIRE(g4_reset(third) == G4_OK);
+    REQUIRE(g4_extend_cached(&result, third, ids.data(), ids.size(), &cache, nullptr) == G4_OK);
+    CHECK(result.cache_status == G4_OK);
+    CHECK(result.reused_count == 0);
+    CHECK(result.written_bytes > 0);
+    REQUIRE(g4_reset(third) == G4_OK);
+    REQUIRE(g4_extend_cached(&result, third, ids.data(), ids.size(), &cache, nullptr) == G4_OK);
+    CHECK(result.reused_count == ids.size());
+    CHECK(result.written_bytes == 0);
+    CHECK(g4_extend_cached(nullptr, third, ids.data(), ids.size(), &cache, nullptr) == G4_OK);
+  }
+  g4_cache_options nowhere = G4_INIT(g4_cache_options);
+  CHECK(g4_extend_cached(nullptr, third, ids.data(), ids.size(), nullptr, nullptr) == G4_ERR_ARGUMENT);
+  CHECK(g4_extend_cached(nullptr, third, ids.data(), ids.size(), &nowhere, nullptr) == G4_ERR_ARGUMENT);
+  nowhere.path = "/nowhere/cache";
+  g4_cache_result failed = G4_INIT(g4_cache_result);
+  REQUIRE(g4_extend_cached(&failed, third, ids.data(), ids.size(), &nowhere, nullptr) == G4_OK);
+  CHECK(failed.cache_status == G4_ERR_IO);
+  CHECK_THAT(g4_last_error(), Catch::Contains("/nowhere/cache"));
+  nowhere.flags = 8;
+  CHECK(g4_extend_cached(nullptr, third, ids.data(), ids.size(), &nowhere, nullptr) == G4_ERR_ARGUMENT);
+
   Session stranger("tiny/e2b-tiny/model.gguf");
   CHECK(g4_load_kv(nullptr, stranger, path.c_str(), nullptr, 0) == G4_ERR_MISMATCH);
   CHECK_THAT(g4_last_error(), Catch::Contains(path));
