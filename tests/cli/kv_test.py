@@ -39,6 +39,23 @@ def another_process_goes_on_from_a_saved_prompt():
 
 
 @test
+def every_model_and_type_goes_on_in_another_process():
+    """Prompts from shorter than the window of 16 to far longer, 64 tokens after it."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "state.g4kv")
+        for name in "e2b-tiny", "e4b-tiny", "dense31b-tiny", "moe26b-tiny":
+            model = reference_model("tiny", name, "model.gguf")
+            for kv_type in "f16", "f32", "q8_0":
+                for words in 4, 8, 60:
+                    command = ["run", model, "--raw", "--greedy", "--max-tokens", "64", "--kv-type", kv_type,
+                               "-p", " ".join(f"w{i}" for i in range(words))]
+                    plain, _ = run(*command, "--save-kv", file)
+                    loaded, text = run(*command, "--load-kv", file, "--stats")
+                    expect_equal(loaded, plain)
+                    expect_equal(evaluated(text), 0)
+
+
+@test
 def a_cache_is_written_once_and_then_used():
     plain, _ = run(*STORY)
     with tempfile.TemporaryDirectory() as folder:

@@ -36,6 +36,19 @@ void repair(std::string* file) {
   const uint64_t size = file->size();
   std::memcpy(file->data() + kFileBytes, &size, sizeof size);
 }
+
+// What was loaded can be gone on from.
+void go_on(const g4::LoadedKv& loaded) {
+  g4::KvStore store = loaded.store;
+  if (static_cast<int>(loaded.info.tokens.size()) != store.position()) std::abort();
+  if (loaded.info.rewind_min != static_cast<uint64_t>(store.rewind_min())) std::abort();
+  store.begin_append();
+  if (!store.prepare_step(70).ok()) std::abort();
+  for (int layer = 0; layer < 2; ++layer)
+    for (int p = std::max(0, store.position() - 39); p < store.position(); ++p)
+      store.k_row(layer, p, 0)[0] ^= 1;
+  store.commit();
+}
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -46,17 +59,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string path = "/proc/self/fd/" + std::to_string(fd);
   const g4::KvMeta meta(config());
   const g4::Fingerprint model{1, 2, 3};
-  const auto loaded = g4::load_kv(path, {model, &meta, g4::KvType::kF16}, 8, 500, 50);
-  if (loaded.ok()) {  // then it can be gone on from, and saved again
-    g4::KvStore store = loaded->store;
-    if (static_cast<int>(loaded->info.tokens.size()) != store.position()) std::abort();
-    store.begin_append();
-    if (!store.prepare_step(70).ok()) std::abort();
-    for (int layer = 0; layer < 2; ++layer)
-      for (int p = std::max(0, store.position() - 39); p < store.position(); ++p)
-        store.k_row(layer, p, 0)[0] ^= 1;
-    store.commit();
-  }
+  for (const auto type : {g4::KvType::kF16, g4::KvType::kF32, g4::KvType::kQ8_0})
+    if (const auto loaded = g4::load_kv(path, {model, &meta, type}, 8, 500, 50); loaded.ok()) go_on(*loaded);
   (void)g4::probe_kv(path);
   ::close(fd);
   return 0;
