@@ -53,3 +53,21 @@ if(NOT G4_XXHASH_INCLUDE)
   FetchContent_MakeAvailable(xxHash)
   FetchContent_GetProperties(xxHash SOURCE_DIR G4_XXHASH_INCLUDE)
 endif()
+
+# The resampler of SpeexDSP comes without a CMake package. g4_speexdsp_links: its archive by name, so that an installed g4 can be moved;
+# without the package g4_speexdsp_sources: the one file it is made of.
+find_path(G4_SPEEXDSP_INCLUDE speex/speex_resampler.h)
+find_library(G4_SPEEXDSP_ARCHIVE libspeexdsp.a)
+if(G4_SPEEXDSP_INCLUDE AND G4_SPEEXDSP_ARCHIVE)
+  set(g4_speexdsp_links -l:libspeexdsp.a)
+else()
+  FetchContent_Declare(SpeexDSP GIT_REPOSITORY https://github.com/xiph/speexdsp.git
+                       GIT_TAG 1b28a0f61bc31162979e1f26f3981fc3637095c8 SOURCE_SUBDIR none)  # 1.2.1
+  FetchContent_MakeAvailable(SpeexDSP)
+  FetchContent_GetProperties(SpeexDSP SOURCE_DIR speexdsp_dir)
+  set(G4_SPEEXDSP_INCLUDE ${speexdsp_dir}/include)
+  set(g4_speexdsp_sources ${speexdsp_dir}/libspeexdsp/resample.c)
+  file(WRITE ${speexdsp_dir}/include/speex/speexdsp_config_types.h "#include <stdint.h>\ntypedef int16_t spx_int16_t;\n\
+typedef uint16_t spx_uint16_t;\ntypedef int32_t spx_int32_t;\ntypedef uint32_t spx_uint32_t;\n")
+  set_source_files_properties(${g4_speexdsp_sources} PROPERTIES COMPILE_DEFINITIONS "FLOATING_POINT;EXPORT=")
+endif()

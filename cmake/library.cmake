@@ -1,23 +1,24 @@
 # The library, shared and static, from one set of objects: src/<folder>/*.cc.
-g4_need(absl nlohmann_json)
+g4_need(absl nlohmann_json Eigen3)
 include(${PROJECT_SOURCE_DIR}/cmake/abseil.cmake)
 list(TRANSFORM G4_FOLDERS REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/src/\\1/*.cc" OUTPUT_VARIABLE patterns)
 file(GLOB g4_sources CONFIGURE_DEPENDS ${patterns})
 list(FILTER g4_sources EXCLUDE REGEX /src/cli/)
 
-add_library(g4_objects OBJECT ${g4_sources})
+add_library(g4_objects OBJECT ${g4_sources} ${g4_speexdsp_sources})
 target_include_directories(g4_objects PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
 target_compile_definitions(g4_objects PRIVATE G4_VERSION="${PROJECT_VERSION}")
 if(G4_ENABLE_DCHECK)
   target_compile_definitions(g4_objects PUBLIC G4_ENABLE_DCHECK)
 endif()
 g4_warnings(g4_objects -Wconversion)
-set(g4_links absl::status absl::statusor absl::strings absl::span)
+set(g4_links absl::status absl::statusor absl::strings absl::span ${g4_speexdsp_links})
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 target_link_libraries(g4_objects PUBLIC ${g4_links} Threads::Threads)
 target_include_directories(g4_objects SYSTEM PRIVATE
-                           $<TARGET_PROPERTY:nlohmann_json::nlohmann_json,INTERFACE_INCLUDE_DIRECTORIES>)
+                           $<TARGET_PROPERTY:nlohmann_json::nlohmann_json,INTERFACE_INCLUDE_DIRECTORIES>
+                           $<TARGET_PROPERTY:Eigen3::Eigen,INTERFACE_INCLUDE_DIRECTORIES> ${G4_SPEEXDSP_INCLUDE})
 include(${PROJECT_SOURCE_DIR}/cmake/fbs.cmake)
 include(${PROJECT_SOURCE_DIR}/cmake/isa.cmake OPTIONAL)
 if(COMMAND g4_add_isa)

@@ -1,7 +1,8 @@
 # Shared by ./demo, ./test and .ci/run; sourced by bash from the root of the repository.
 
 g4_packages=(g++ cmake ninja-build git pkg-config python3 libabsl-dev libeigen3-dev nlohmann-json3-dev libcli11-dev catch2
-             libflatbuffers-dev flatbuffers-compiler libxxhash-dev)
+             libflatbuffers-dev flatbuffers-compiler libxxhash-dev libspeexdsp-dev
+             libpng-dev libturbojpeg0-dev libsndfile1-dev)
 
 # g4_setup [PACKAGE...]: installs the packages that the build and the given ones need, where they are missing (Debian, Ubuntu).
 g4_setup() {

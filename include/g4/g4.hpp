@@ -108,6 +108,9 @@ struct SessionFree {
 struct TokenizerFree {
   void operator()(g4_tokenizer* tokenizer) const noexcept { g4_tokenizer_free(tokenizer); }
 };
+struct MediaFree {
+  void operator()(g4_media* media) const noexcept { g4_media_free(media); }
+};
 }  // namespace detail
 
 // A tokenizer that someone else owns: a session, or a Tokenizer.
@@ -179,6 +182,28 @@ class Tokenizer {
   std::unique_ptr<g4_tokenizer, detail::TokenizerFree> handle_;
 };
 
+// A picture, sound or video, encoded by a Session. To be kept until its tokens are evaluated.
+class Media {
+ public:
+  explicit Media(g4_media* handle) noexcept : handle_(handle) {}
+  const g4_media* get() const noexcept { return handle_.get(); }
+  // As they stand in a prompt. flags: G4_MEDIA_... Throws G4_ERR_UNSUPPORTED for a vocabulary without media.
+  std::vector<int32_t> tokens(TokenizerView tokenizer, uint32_t flags = 0) const {
+    return detail::fill<std::vector<int32_t>>(1200, [&](int32_t* data, size_t capacity, size_t* needed) {
+      return g4_media_tokens(data, capacity, needed, get(), tokenizer.get(), flags);
+    });
+  }
+  size_t part_count() const noexcept { return g4_media_part_count(get()); }
+  g4_media_part part(size_t index) const {  // its rows live as long as the media
+    g4_media_part part = detail::sized(g4_media_part{});
+    detail::check(g4_media_get_part(&part, get(), index));
+    return part;
+  }
+
+ private:
+  std::unique_ptr<g4_media, detail::MediaFree> handle_;
+};
+
 // One conversation: weights (shared with forks), KV cache, position. One call at a time; cancel from any
 // thread.
 class Session {
@@ -208,6 +233,34 @@ class Session {
   TokenizerView tokenizer() const noexcept {
     return TokenizerView(g4_session_tokenizer(get()));
   }  // lives as long as the session
+
+  // Encode a picture, frames of a video with their times, a sound. A token budget of 0 is the default.
+  // Throw G4_ERR_ARGUMENT, G4_ERR_UNSUPPORTED (no mmproj_path), G4_ERR_CANCELLED.
+  Media encode_image(g4_image image, uint32_t token_budget = 0) {
+    image = detail::sized(image);
+    g4_media* handle = nullptr;
+    detail::check(g4_encode_image(&handle, get(), &image, token_budget));
+    return Media(handle);
+  }
+  Media encode_video(std::span<const g4_image> frames, std::span<const uint64_t> times_ns,
+                     uint32_t token_budget = 0) {
+    if (frames.size() != times_ns.size())
+      throw std::invalid_argument("encode_video: as many times as frames");
+    std::vector<g4_image> images;
+    for (const g4_image& frame : frames) images.push_back(detail::sized(frame));
+    std::vector<const g4_image*> pointers;
+    for (const g4_image& image : images) pointers.push_back(&image);
+    g4_media* handle = nullptr;
+    detail::check(
+        g4_encode_video(&handle, get(), pointers.data(), times_ns.data(), pointers.size(), token_budget));
+    return Media(handle);
+  }
+  Media encode_sound(g4_sound sound, uint32_t flags = 0) {
+    sound = detail::sized(sound);
+    g4_media* handle = nullptr;
+    detail::check(g4_encode_sound(&handle, get(), &sound, flags));
+    return Media(handle);
+  }
 
   // Appends tokens [T]; G4_EVENT_PREFILL events. Throws G4_ERR_CONTEXT_FULL, G4_ERR_CANCELLED, ...; then the
   // position is unchanged.
@@ -365,6 +418,18 @@ class Session {
 
   std::unique_ptr<g4_session, detail::SessionFree> handle_;
 };
+
+// Tokens that the rows of a picture or sound will take. Throw G4_ERR_ARGUMENT for what cannot be encoded.
+inline uint64_t image_tokens(uint32_t width, uint32_t height, uint32_t token_budget = 0) {
+  uint64_t count = 0;
+  detail::check(g4_image_tokens(&count, width, height, token_budget));
+  return count;
+}
+inline uint64_t sound_tokens(uint64_t instant_count, uint32_t rate, uint32_t flags = 0) {
+  uint64_t count = 0;
+  detail::check(g4_sound_tokens(&count, instant_count, rate, flags));
+  return count;
+}
 
 // The memory a session with these options will need, from the file's header alone. Throws as Session::open.
 inline g4_memory_estimate estimate(const std::string& path, g4_session_options options = {}) {

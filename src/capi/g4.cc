@@ -47,6 +47,7 @@ StatusOr<OpenOptions> open_options(const g4_session_options* given) {
   OpenOptions out;
   if (o.flags & G4_SESSION_PLE_READ) out.model.ple_mode = g4::DiskEmbedding::Mode::kRead;
   if (o.ple_path != nullptr) out.model.ple_path = o.ple_path;
+  if (o.mmproj_path != nullptr) out.model.mmproj_path = o.mmproj_path;
   if (o.cpu != nullptr) out.session.cpu = o.cpu;
   out.session.context = static_cast<int>(o.context_count);
   out.session.thread_count = static_cast<int>(o.thread_count);
@@ -350,6 +351,10 @@ g4_status g4_session_info(g4_info* info, const g4_session* session) {
     out.variant = g4::variant_name(c);
     out.quantisation = s.model().quantisation();
     out.cpu = s.kernels().name;
+    if (const g4::Towers* towers = s.model().towers(); towers != nullptr) {
+      out.can_see = towers->vision.empty() ? 0 : 1;
+      out.can_hear = towers->audio.empty() ? 0 : 1;
+    }
     return write_struct(info, out, "g4_info");
   });
 }

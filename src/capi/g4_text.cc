@@ -22,8 +22,13 @@ using g4::StatusOr;
 using g4::StrCat;
 using g4::write_buffer;
 
-StatusOr<g4::RenderedChat> render(const g4_tokenizer* tokenizer, const char* conversation, size_t bytes,
-                                  const g4_chat_options* given) {
+struct Chat {
+  g4::RenderedChat rendered;
+  std::vector<const g4::Media*> media;
+};
+
+StatusOr<Chat> render(const g4_tokenizer* tokenizer, const char* conversation, size_t bytes,
+                      const g4_chat_options* given) {
   G4_RETURN_IF_ERROR(require(tokenizer, "tokenizer"));
   G4_RETURN_IF_ERROR(check_count(conversation, bytes, "conversation"));
   G4_ASSIGN_OR_RETURN(const g4_chat_options o, read_struct(given, "g4_chat_options"));
@@ -37,7 +42,17 @@ StatusOr<g4::RenderedChat> render(const g4_tokenizer* tokenizer, const char* con
                                                            : g4::ChatTemplate::kInterleaved;
   options.enable_thinking = (o.flags & G4_CHAT_THINKING) != 0;
   options.add_generation_prompt = (o.flags & G4_CHAT_NO_GENERATION_PROMPT) == 0;
-  return g4::render_chat({conversation, bytes}, options);
+  G4_RETURN_IF_ERROR(check_count(o.media, o.media_count, "media"));
+  Chat chat;
+  std::vector<g4::ChatMedia> texts;
+  for (size_t i = 0; i < o.media_count; ++i) {
+    G4_RETURN_IF_ERROR(require(o.media[i], "media"));
+    chat.media.push_back(&o.media[i]->media);
+    texts.push_back(g4::media_text(o.media[i]->media));
+  }
+  options.media = texts;
+  G4_ASSIGN_OR_RETURN(chat.rendered, g4::render_chat({conversation, bytes}, options));
+  return chat;
 }
 }  // namespace
 
@@ -100,9 +115,8 @@ g4_status g4_chat_render(char* text, size_t capacity, size_t* needed, const g4_t
                          const char* conversation, size_t conversation_bytes,
                          const g4_chat_options* options) {
   return guarded([&]() -> Status {
-    G4_ASSIGN_OR_RETURN(const g4::RenderedChat chat,
-                        render(tokenizer, conversation, conversation_bytes, options));
-    return write_buffer<char>(chat.text, text, capacity, needed);
+    G4_ASSIGN_OR_RETURN(const Chat chat, render(tokenizer, conversation, conversation_bytes, options));
+    return write_buffer<char>(chat.rendered.text, text, capacity, needed);
   });
 }
 
@@ -110,9 +124,11 @@ g4_status g4_chat_tokenize(int32_t* tokens, size_t capacity, size_t* needed, con
                            const char* conversation, size_t conversation_bytes,
                            const g4_chat_options* options) {
   return guarded([&]() -> Status {
-    G4_ASSIGN_OR_RETURN(const g4::RenderedChat chat,
-                        render(tokenizer, conversation, conversation_bytes, options));
-    G4_ASSIGN_OR_RETURN(const std::vector<int32_t> ids, g4::tokenize_chat(*tokenizer->tokenizer, chat));
+    G4_ASSIGN_OR_RETURN(const Chat chat, render(tokenizer, conversation, conversation_bytes, options));
+    G4_ASSIGN_OR_RETURN(std::vector<int32_t> ids, g4::tokenize_chat(*tokenizer->tokenizer, chat.rendered));
+    if (!chat.media.empty()) {
+      G4_ASSIGN_OR_RETURN(ids, g4::place_media(ids, chat.media, tokenizer->tokenizer->special()));
+    }
     return write_buffer<int32_t>(ids, tokens, capacity, needed);
   });
 }

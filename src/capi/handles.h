@@ -18,6 +18,10 @@ struct g4_session {
   g4_tokenizer tokenizer;
 };
 
+struct g4_media {
+  g4::Media media;
+};
+
 namespace g4 {
 inline Status require(const void* pointer, const char* name) {
   return pointer != nullptr ? absl::OkStatus() : argument_error(StrCat(name, " is NULL"));

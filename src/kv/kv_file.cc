@@ -13,6 +13,7 @@
 #include <xxhash.h>
 
 #include "base/checked.h"
+#include "base/media_token.h"
 #include "kv_file_generated.h"
 
 namespace g4 {
@@ -348,7 +349,7 @@ StatusOr<LoadedKv> load_kv(const std::string& path, const KvIdentity& identity, 
   const int position = static_cast<int>(header.position());
   KvFileInfo info = info_of(opened);
   for (const int32_t token : info.tokens)
-    if (token < 0 || token >= vocab_size)
+    if ((token < 0 && !is_media(token)) || token >= vocab_size)
       return damaged(path, StrCat("it holds token ", token, ", outside the vocabulary"));
 
   std::vector<KvStore::LayerPages> layers;
@@ -376,7 +377,7 @@ size_t KvFileInfo::restorable(std::span<const int32_t> prompt) const {
   const size_t common = static_cast<size_t>(
       std::mismatch(tokens.begin(), tokens.end(), prompt.begin(), prompt.end()).first - tokens.begin());
   const bool is_whole = common == tokens.size() && (common < prompt.size() || has_logits);
-  const size_t wanted = is_whole ? common : std::min(common, prompt.size() - 1);
+  const size_t wanted = without_cut_run(prompt, is_whole ? common : std::min(common, prompt.size() - 1));
   return wanted < rewind_min ? 0 : wanted;
 }
 

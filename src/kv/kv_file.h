@@ -21,7 +21,7 @@ struct KvIdentity {
 
 // What belongs to the KV state besides K and V.
 struct KvState {
-  std::span<const int32_t> tokens;  // one per position
+  std::span<const int32_t> tokens;  // one per position, those of media as base/media_token.h says
   size_t generated_begin = 0;       // tokens from here on were generated since the last prefill
   std::span<const float> logits;    // [V] after the last token, or empty
 };

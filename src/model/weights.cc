@@ -1,27 +1,13 @@
 #include "model/weights.h"
 
-#include <algorithm>
-#include <new>
+#include <array>
 
-#include "base/check.h"
+#include "model/tensor_binding.h"
 #include "model/tensor_table.h"
 
 namespace g4 {
 namespace {
 std::string layer_tensor_name(int layer, const char* name) { return StrCat("blk.", layer, ".", name); }
-
-Matrix as_matrix(const TensorView& tensor) {
-  const uint64_t cols = tensor.shape.back();
-  return {tensor.data, tensor.type, static_cast<size_t>(tensor.size_bytes / row_bytes(tensor.type, cols)),
-          static_cast<size_t>(cols)};
-}
-
-// Shapes agree if they do without outer dimensions of 1, which some writers drop.
-bool same_shape(std::span<const uint64_t> a, std::span<const uint64_t> b) {
-  while (a.size() > 1 && a.front() == 1) a = a.subspan(1);
-  while (b.size() > 1 && b.front() == 1) b = b.subspan(1);
-  return std::equal(a.begin(), a.end(), b.begin(), b.end());
-}
 
 class Loader {
  public:
@@ -92,20 +78,7 @@ Status Loader::bind_field(const TensorView& tensor, MatrixStack& field) {
 }
 
 Status Loader::bind_field(const TensorView& tensor, Vector& field) {
-  if (tensor.type != DType::kF32 && tensor.type != DType::kF16 && tensor.type != DType::kBF16)
-    return format_error(StrCat("tensor ", tensor.name, " has type ", dtype_info(tensor.type).name,
-                               ", expected F32, F16 or BF16"));
-  const size_t count = as_matrix(tensor).rows * tensor.shape.back();
-  if (tensor.type == DType::kF32 && reinterpret_cast<uintptr_t>(tensor.data) % alignof(float) == 0) {
-    field = {reinterpret_cast<const float*>(tensor.data), count};
-    return absl::OkStatus();
-  }
-  std::unique_ptr<float[]> copy(new (std::nothrow) float[count]);
-  if (copy == nullptr) return memory_error(StrCat("no memory for the ", count, " values of ", tensor.name));
-  dtype_info(tensor.type).decode(tensor.data, copy.get(), count);
-  field = {copy.get(), count};
-  weights_.copies.push_back(std::move(copy));
-  return absl::OkStatus();
+  return bind_vector(tensor, field, weights_.copies);
 }
 
 Status Loader::bind_field(const TensorView& tensor, float& field) {

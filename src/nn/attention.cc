@@ -85,7 +85,8 @@ void Forward::attend(const Row& row, size_t t, int layer, size_t head_begin, siz
   }
   std::memset(out, 0, count * E * sizeof(float));
 
-  const int first = kv.window == 0 ? 0 : std::max(0, row.position - kv.window + 1), last = row.position;
+  const int first = kv.window == 0 ? 0 : std::max(0, row.position - kv.window + 1);
+  const int last = kv.is_sliding ? std::max(row.position, row.seen_until - 1) : row.position;
   for (int page = first / kPagePositions; page <= last / kPagePositions; ++page) {
     const int start = page * kPagePositions;
     kernels_.attend_page[static_cast<size_t>(row.kv->type())](

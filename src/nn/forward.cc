@@ -65,7 +65,7 @@ Status Forward::run(std::span<const Row> rows, std::span<uint64_t> layer_rows, c
   return cancelled() ? cancelled_error() : absl::OkStatus();
 }
 
-// x = embedding · sqrt(D), and the angles of all positions.
+// x = embedding · sqrt(D), that of media without the factor, and the angles of all positions.
 void Forward::embed() {
   const Matrix& table = net_.weights.token_embd;
   const DTypeInfo& type = dtype_info(table.type);
@@ -76,8 +76,12 @@ void Forward::embed() {
   }
   for_rows([&](size_t t) {
     float* x = act_.x_TD.data() + t * D_;
-    type.decode(table.row(static_cast<size_t>(rows_[t].token)), x, D_);
-    kernels_.scale(x, std::sqrt(static_cast<float>(D_)), D_);
+    if (rows_[t].embedding != nullptr) {
+      std::memcpy(x, rows_[t].embedding, D_ * sizeof(float));
+    } else {
+      type.decode(table.row(static_cast<size_t>(rows_[t].token)), x, D_);
+      kernels_.scale(x, std::sqrt(static_cast<float>(D_)), D_);
+    }
     if (net_.ple != nullptr) std::memcpy(act_.embed_TD.data() + t * D_, x, D_ * sizeof(float));
     rope_angles(rows_[t].position, rope_sliding_, act_.cos_sliding_TE.data() + t * rope_sliding_.size(),
                 act_.sin_sliding_TE.data() + t * rope_sliding_.size());

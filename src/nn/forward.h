@@ -19,8 +19,10 @@ namespace g4 {
 struct Row {
   KvStore* kv;
   int position;
-  int32_t token;
-  float* logits;  // [V], written; nullptr: nobody reads this row's output
+  int32_t token;                     // of media: the one whose per-layer embedding it takes
+  float* logits;                     // [V], written; nullptr: nobody reads this row's output
+  const float* embedding = nullptr;  // [D] of media, taken as it is; nullptr: that of the token
+  int seen_until = 0;  // positions before this are seen too in sliding layers: rows of an image see all of it
 };
 
 class Forward {

@@ -53,10 +53,16 @@ StatusOr<std::shared_ptr<Model>> Model::read_headers(const std::string& path, co
   if (config.ple_dim > 0) {
     G4_ASSIGN_OR_RETURN(ple, open_ple(opened, config, options));
   }
+  std::shared_ptr<const Towers> towers;
+  if (!options.mmproj_path.empty()) {
+    G4_ASSIGN_OR_RETURN(towers, open_towers(options.mmproj_path, config.hidden_dim));
+  }
   KvMeta kv_meta(config);
   Network network{std::move(config), std::move(weights), std::move(kv_meta), std::move(ple)};
-  return std::shared_ptr<Model>(
+  std::shared_ptr<Model> model(
       new Model(std::move(opened.file), std::move(opened.source), std::move(network)));
+  model->towers_ = std::move(towers);
+  return model;
 }
 
 StatusOr<std::shared_ptr<const Model>> Model::open(const std::string& path, const ModelOptions& options,

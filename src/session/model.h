@@ -1,4 +1,5 @@
-// A model: what its files hold, opened and checked. Immutable; shared by all its sessions.
+// A model: what its files hold, opened and checked. Shared by all its sessions, and immutable but for the
+// list of pictures and sounds that are in use.
 #pragma once
 #include <functional>
 #include <memory>
@@ -8,6 +9,8 @@
 #include "base/status.h"
 #include "io/mapped_file.h"
 #include "io/tensor_source.h"
+#include "media/media_run.h"
+#include "media/towers.h"
 #include "model/fingerprint.h"
 #include "nn/network.h"
 #include "text/tokenizer.h"
@@ -16,6 +19,7 @@ namespace g4 {
 struct ModelOptions {
   std::string ple_path;  // GGUF that holds the PLE table; empty: the model file
   DiskEmbedding::Mode ple_mode = DiskEmbedding::Mode::kMapped;
+  std::string mmproj_path;  // GGUF that holds the vision and audio towers; empty: none
 };
 
 // (done bytes, total bytes) -> false to stop.
@@ -34,6 +38,10 @@ class Model {
   const Network& network() const { return network_; }
   const ModelConfig& config() const { return network_.config; }
   const std::shared_ptr<const Tokenizer>& tokenizer() const { return tokenizer_; }
+  // nullptr: the model can neither see nor hear.
+  const Towers* towers() const { return towers_.get(); }
+  // The pictures and sounds that its sessions can evaluate.
+  MediaPool& media() const { return media_; }
   // The tensor type that holds most bytes of the layers' matrices: "Q4_0".
   const char* quantisation() const { return quantisation_; }
   // Computed on the first call, from any thread.
@@ -49,6 +57,8 @@ class Model {
   std::unique_ptr<TensorSource> source_;
   Network network_;
   std::shared_ptr<const Tokenizer> tokenizer_;
+  std::shared_ptr<const Towers> towers_;
+  mutable MediaPool media_;
   const char* quantisation_ = "";
   mutable std::once_flag fingerprint_once_;
   mutable Fingerprint fingerprint_{};

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/media_token.h"
 #include "session/session.h"
 
 namespace g4 {
@@ -12,11 +13,21 @@ void Session::forget_from(int position) {
   generated_begin_ = std::min(generated_begin_, tokens_.size());
 }
 
+int Session::nearest_exact(int position) const {
+  const int whole = static_cast<int>(without_cut_run(tokens_, static_cast<size_t>(position)));
+  const int exact = kv_.nearest_exact(whole);
+  return exact == whole ? exact : nearest_exact(exact);
+}
+
 Status Session::truncate(int position, bool reevaluate) {
   if (position < 0 || position > this->position())
     return argument_error(
         StrCat("cannot truncate to position ", position, ": the session stands at ", this->position()));
-  if (const int exact = kv_.nearest_exact(position); exact != position) {
+  if (const size_t whole = without_cut_run(tokens_, static_cast<size_t>(position));
+      whole != static_cast<size_t>(position))
+    return argument_error(StrCat("cannot truncate to position ", position,
+                                 ": it lies within a picture or sound, which begins at ", whole));
+  if (const int exact = nearest_exact(position); exact != position) {
     if (!reevaluate)
       return state_error(StrCat("cannot truncate to position ", position,
                                 " exactly: the sliding layers reach back to ", rewind_min(),
@@ -56,7 +67,7 @@ int Session::keepable(std::span<const int32_t> tokens) const {
   const size_t common = static_cast<size_t>(
       std::mismatch(tokens_.begin(), tokens_.end(), tokens.begin(), tokens.end()).first - tokens_.begin());
   if (common == tokens.size() && common == tokens_.size() && has_logits_) return position();
-  return kv_.nearest_exact(static_cast<int>(std::min(common, tokens.size() - 1)));
+  return nearest_exact(static_cast<int>(std::min(common, tokens.size() - 1)));
 }
 
 StatusOr<size_t> Session::evaluate_whole(std::span<const int32_t> tokens, const PrefillProgress& progress) {

@@ -5,6 +5,8 @@
 #include <limits>
 #include <numeric>
 
+#include "base/media_token.h"
+
 namespace g4 {
 namespace {
 constexpr float kNegativeInfinity = -std::numeric_limits<float>::infinity();
@@ -77,11 +79,12 @@ void Sampler::penalise(std::span<const int32_t> history, std::span<const int32_t
   if (o.repetition_penalty != 1) {
     // counts_ marks the tokens done, so that each is penalised once.
     for (const int32_t token : history) {
-      if (counts_[static_cast<size_t>(token)]++ > 0) continue;
+      if (is_media(token) || counts_[static_cast<size_t>(token)]++ > 0) continue;
       float& score = scores_[static_cast<size_t>(token)];
       score = score > 0 ? score / o.repetition_penalty : score * o.repetition_penalty;
     }
-    for (const int32_t token : history) counts_[static_cast<size_t>(token)] = 0;
+    for (const int32_t token : history)
+      if (!is_media(token)) counts_[static_cast<size_t>(token)] = 0;
   }
   if (o.presence_penalty != 0 || o.frequency_penalty != 0) {
     for (const int32_t token : generated) ++counts_[static_cast<size_t>(token)];

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/cpu.h"
+#include "base/media_token.h"
 
 namespace g4 {
 namespace {
@@ -73,6 +74,7 @@ StatusOr<MemoryEstimate> Session::estimate(const Model& model, const SessionOpti
   G4_ASSIGN_OR_RETURN(const SessionOptions options, resolve(model.config(), requested));
   MemoryEstimate estimate;
   estimate.weights = model.network().weights.mapped_bytes;
+  if (model.towers() != nullptr) estimate.weights += model.towers()->mapped_bytes;
   estimate.ple_disk = model.ple_bytes();
   estimate.kv = KvStore::full_size_bytes(model.network().kv_meta, options.kv_type, options.rewind_margin,
                                          options.context, options.chunk);
@@ -148,7 +150,7 @@ Status Session::check_tokens(std::span<const int32_t> tokens, int position) cons
     return context_full_error(StrCat(tokens.size(), " tokens do not fit: position ", position,
                                      " of a context of ", options_.context, " leaves room for ", left));
   for (size_t i = 0; i < tokens.size(); ++i)
-    if (tokens[i] < 0 || tokens[i] >= model().config().vocab_size)
+    if ((tokens[i] < 0 && !is_media(tokens[i])) || tokens[i] >= model().config().vocab_size)
       return argument_error(StrCat("token ", tokens[i], " at index ", i, " is outside the vocabulary of ",
                                    model().config().vocab_size));
   return absl::OkStatus();
@@ -158,19 +160,23 @@ Status Session::evaluate_batch(std::span<Session* const> sessions,
                                std::span<const std::span<const int32_t>> tokens, float* all_logits,
                                const PrefillProgress& progress) {
   const auto start = std::chrono::steady_clock::now();
-  size_t count = 0;
+  size_t count = 0, longest_run = 0;
+  std::vector<StepInput> inputs;
   for (size_t i = 0; i < sessions.size(); ++i) {
     G4_RETURN_IF_ERROR(sessions[i]->check_tokens(tokens[i], sessions[i]->position()));
+    G4_ASSIGN_OR_RETURN(StepInput input, sessions[i]->make_input(tokens[i]));
+    longest_run = std::max(longest_run, input.longest_whole_run());
+    inputs.push_back(std::move(input));
     count += tokens[i].size();
   }
   Session& lead = *sessions[0];
-  const size_t step = std::min(count, static_cast<size_t>(lead.options_.chunk));
+  const size_t step = std::max(std::min(count, static_cast<size_t>(lead.options_.chunk)), longest_run);
   if (lead.activations_.row_capacity < step)
     G4_RETURN_IF_ERROR(
         lead.activations_.reserve(lead.model().config(), step, static_cast<size_t>(lead.pool_->size())));
 
   for (Session* session : sessions) session->kv_.begin_append();
-  if (Status status = lead.run_rows(sessions, tokens, all_logits, progress); !status.ok()) {
+  if (Status status = lead.run_rows(inputs, all_logits, progress); !status.ok()) {
     for (Session* session : sessions) session->kv_.rollback();
     return status;
   }
@@ -192,30 +198,33 @@ Status Session::evaluate_batch(std::span<Session* const> sessions,
 }
 
 // All tokens of all sessions as one list of rows, a chunk at a time.
-Status Session::run_rows(std::span<Session* const> sessions, std::span<const std::span<const int32_t>> tokens,
-                         float* all_logits, const PrefillProgress& progress) {
-  const size_t V = logits_.size(), chunk = activations_.row_capacity;
+Status Session::run_rows(std::span<const StepInput> inputs, float* all_logits,
+                         const PrefillProgress& progress) {
+  const size_t V = logits_.size(),
+               chunk = std::min(activations_.row_capacity, static_cast<size_t>(options_.chunk));
   size_t total = 0, done = 0;
-  for (const auto& list : tokens) total += list.size();
+  for (const StepInput& input : inputs) total += input.tokens.size();
   std::vector<Row> rows;
-  rows.reserve(std::min(total, chunk));
+  rows.reserve(std::min(total, activations_.row_capacity));
   for (size_t s = 0, next = 0; done < total; done += rows.size()) {
     if (progress && !progress(done, total)) return cancelled_error();
     rows.clear();
-    while (s < sessions.size() && rows.size() < chunk) {
-      Session& session = *sessions[s];
-      const size_t count = std::min(chunk - rows.size(), tokens[s].size() - next);
+    while (s < inputs.size() && rows.size() < chunk) {
+      const StepInput& input = inputs[s];
+      Session& session = *input.session;
+      const size_t count = input.step_count(next, chunk - rows.size(), rows.empty());
+      if (count == 0) break;
       const int position = session.kv_.position();
       G4_RETURN_IF_ERROR(session.kv_.prepare_step(static_cast<int>(count)));
       for (size_t i = 0; i < count; ++i) {
-        const bool last = next + i + 1 == tokens[s].size();
+        const bool last = next + i + 1 == input.tokens.size();
         float* logits = all_logits != nullptr ? all_logits + (next + i) * V
                         : last                ? session.next_logits_.data()
                                               : nullptr;
-        rows.push_back({&session.kv_, position + static_cast<int>(i), tokens[s][next + i], logits});
+        rows.push_back(input.row(next + i, position + static_cast<int>(i), logits));
       }
       next += count;
-      if (next == tokens[s].size()) ++s, next = 0;
+      if (next == input.tokens.size()) ++s, next = 0;
     }
     G4_RETURN_IF_ERROR(forward_->run(rows, layer_rows_, tap_ ? &tap_ : nullptr));
   }

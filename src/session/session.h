@@ -14,6 +14,8 @@
 #include "kv/kv_cache.h"
 #include "kv/kv_file.h"
 #include "kv/kv_store.h"
+#include "media/encode.h"
+#include "media/media_prompt.h"
 #include "nn/forward.h"
 #include "session/model.h"
 #include "session/sampler.h"
@@ -38,6 +40,27 @@ struct SessionStats {
 
 struct MemoryEstimate {
   uint64_t weights = 0, ple_disk = 0, kv = 0, scratch = 0;
+};
+
+class Session;
+// Tokens for a session, with the runs of media among them.
+struct StepInput {
+  struct Place {
+    size_t begin;  // in tokens
+    MediaRunPtr run;
+    bool sees_itself;  // must be evaluated in one step
+    size_t end() const { return begin + run->row_count(); }
+  };
+  Session* session;
+  KvStore* kv;
+  std::span<const int32_t> tokens;
+  std::vector<Place> media;
+  size_t longest_whole_run() const;
+  // How many tokens from `begin` on go into a step that has room for so many. 0: the run that comes next
+  // wants a step of its own; in an empty step it gets it even if it is longer than `room`.
+  size_t step_count(size_t begin, size_t room, bool is_empty) const;
+  // The row of token i at this position.
+  Row row(size_t i, int position, float* logits) const;
 };
 
 // (tokens done, tokens in all) -> false to stop.
@@ -67,6 +90,13 @@ class Session {
   // The same for several sessions of one model in one pass. All or nothing.
   static Status prefill_batch(std::span<Session* const> sessions,
                               std::span<const std::span<const int32_t>> tokens);
+  // Pictures and sounds to what stands for them in a prompt: a run can be evaluated by its tokens, by any
+  // session of this model, as long as somebody holds it. Errors: as g4::encode_image and encode_sound;
+  // unsupported (the model was opened without towers), state (busy).
+  StatusOr<Media> encode_image(const ImageView& image, int budget);
+  StatusOr<Media> encode_video(std::span<const ImageView> frames, std::span<const uint64_t> times_ns,
+                               int budget);
+  StatusOr<Media> encode_sound(const SoundView& sound, bool split);
   // Picks a token from logits(). Errors: state (no logits, busy), argument (an option).
   StatusOr<int32_t> sample(const SamplingOptions& options);
   // sample, then the token is evaluated. Errors: as both.
@@ -151,12 +181,14 @@ class Session {
   StatusOr<uint64_t> save(const std::string& path) const;
   StatusOr<size_t> load(const std::string& path, std::span<const int32_t> tokens);
   StatusOr<KvCache::Found> restore(std::span<const int32_t> tokens, const KvCache& cache);
+  // The highest position up to this one at which truncate is exact: never within a run of media.
+  int nearest_exact(int position) const;
   static Status evaluate_batch(std::span<Session* const> sessions,
                                std::span<const std::span<const int32_t>> tokens, float* all_logits,
                                const PrefillProgress& progress);
   Status check_tokens(std::span<const int32_t> tokens, int position) const;  // may they follow at `position`?
-  Status run_rows(std::span<Session* const> sessions, std::span<const std::span<const int32_t>> tokens,
-                  float* all_logits, const PrefillProgress& progress);
+  StatusOr<StepInput> make_input(std::span<const int32_t> tokens);
+  Status run_rows(std::span<const StepInput> inputs, float* all_logits, const PrefillProgress& progress);
 
   std::shared_ptr<const Model> model_;
   SessionOptions options_;

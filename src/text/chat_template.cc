@@ -48,6 +48,9 @@ class Renderer {
       if (Status status = write_message(i); !status.ok())
         return argument_error(StrCat("messages[", i, "]: ", status.message()));
     }
+    if (next_media_ < options_.media.size())
+      return argument_error(StrCat("the messages have ", next_media_, " media parts, but ",
+                                   options_.media.size(), " are given"));
     if (options_.add_generation_prompt) write_generation_prompt();
     return out_.take();
   }
@@ -68,6 +71,7 @@ class Renderer {
   Status write_tool_response(const JsonValue& name, const JsonValue& response);
   Status write_content(const JsonValue& content, bool from_model);
   Status write_part(const JsonValue& part, bool from_model);
+  Status write_media(const std::string& type);
   void write_turn_end(const JsonValue& message);
   void write_generation_prompt();
 
@@ -79,6 +83,7 @@ class Renderer {
   bool after_assistant_ = false;  // the message before, tool messages aside, is from the assistant
   bool answered_ = false;         // this message has tool responses
   Ending ending_ = Ending::kOther;
+  size_t next_media_ = 0;  // of options_.media
   ChatWriter out_;
 };
 
@@ -248,10 +253,20 @@ Status Renderer::write_part(const JsonValue& part, bool from_model) {
   }
   if (type != "image" && type != "audio" && type != "video")
     return argument_error(StrCat("type must be text, image, audio or video, not ", quoted(type)));
-  out_.control("<|");
-  out_.control(type);
-  out_.control("|>");
   ending_ = Ending::kOther;
+  return write_media(type);
+}
+
+Status Renderer::write_media(const std::string& type) {
+  if (options_.media.empty()) {
+    out_.control(StrCat("<|", type, "|>"));
+    return absl::OkStatus();
+  }
+  if (next_media_ == options_.media.size()) return argument_error("more media parts than media are given");
+  const ChatMedia& media = options_.media[next_media_++];
+  if (media.kind != type)
+    return argument_error(StrCat("type is ", quoted(type), ", but the media given for it is ", media.kind));
+  out_.control(media.text);
   return absl::OkStatus();
 }
 

@@ -1,6 +1,7 @@
 // The official Gemma 4 chat format, built in: a conversation as data -> the exact prompt text. No template of
 // a file is executed.
 #pragma once
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,10 +12,18 @@
 namespace g4 {
 enum class ChatTemplate { kPlain, kInterleaved };  // the two official variants in the field
 
+// What is written in the place of a media part of a message.
+struct ChatMedia {
+  std::string kind;  // "image", "audio", "video": the type of the part
+  std::string text;       // read with its control tokens
+};
+
 struct ChatOptions {
   ChatTemplate variant = ChatTemplate::kPlain;
   bool add_generation_prompt = true;
   bool enable_thinking = false;
+  // For all media parts, in order; empty: each becomes its placeholder alone.
+  std::span<const ChatMedia> media;
 };
 
 struct RenderedChat {

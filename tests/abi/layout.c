@@ -20,7 +20,7 @@ FIELD(g4_event, text_bytes, 40);
 FIELD(g4_event, logits, 48);
 FIELD(g4_event, logits_count, 56);
 
-SIZE(g4_session_options, 64);
+SIZE(g4_session_options, 72);
 FIELD(g4_session_options, struct_size, 0);
 FIELD(g4_session_options, context_count, 4);
 FIELD(g4_session_options, thread_count, 8);
@@ -33,6 +33,7 @@ FIELD(g4_session_options, chunk_count, 40);
 FIELD(g4_session_options, rewind_count, 44);
 FIELD(g4_session_options, callback, 48);
 FIELD(g4_session_options, payload, 56);
+FIELD(g4_session_options, mmproj_path, 64);
 
 SIZE(g4_memory_estimate, 48);
 FIELD(g4_memory_estimate, struct_size, 0);
@@ -43,11 +44,38 @@ FIELD(g4_memory_estimate, kv_bytes, 24);
 FIELD(g4_memory_estimate, scratch_bytes, 32);
 FIELD(g4_memory_estimate, total_bytes, 40);
 
-SIZE(g4_chat_options, 16);
+SIZE(g4_chat_options, 32);
 FIELD(g4_chat_options, struct_size, 0);
 FIELD(g4_chat_options, flags, 4);
 FIELD(g4_chat_options, chat_template, 8);
 FIELD(g4_chat_options, reserved, 12);
+FIELD(g4_chat_options, media, 16);
+FIELD(g4_chat_options, media_count, 24);
+
+SIZE(g4_image, 32);
+FIELD(g4_image, struct_size, 0);
+FIELD(g4_image, width, 4);
+FIELD(g4_image, height, 8);
+FIELD(g4_image, channel_count, 12);
+FIELD(g4_image, pixels, 16);
+FIELD(g4_image, stride_bytes, 24);
+
+SIZE(g4_sound, 32);
+FIELD(g4_sound, struct_size, 0);
+FIELD(g4_sound, sample_type, 4);
+FIELD(g4_sound, rate, 8);
+FIELD(g4_sound, channel_count, 12);
+FIELD(g4_sound, samples, 16);
+FIELD(g4_sound, instant_count, 24);
+
+SIZE(g4_media_part, 48);
+FIELD(g4_media_part, struct_size, 0);
+FIELD(g4_media_part, reserved, 4);
+FIELD(g4_media_part, begin_ns, 8);
+FIELD(g4_media_part, end_ns, 16);
+FIELD(g4_media_part, row_count, 24);
+FIELD(g4_media_part, row_width, 32);
+FIELD(g4_media_part, rows, 40);
 
 SIZE(g4_prefill_options, 40);
 FIELD(g4_prefill_options, struct_size, 0);
@@ -107,7 +135,7 @@ FIELD(g4_cache_result, cache_status, 4);
 FIELD(g4_cache_result, reused_count, 8);
 FIELD(g4_cache_result, written_bytes, 16);
 
-SIZE(g4_info, 112);
+SIZE(g4_info, 120);
 FIELD(g4_info, struct_size, 0);
 FIELD(g4_info, layer_count, 4);
 FIELD(g4_info, hidden_size, 8);
@@ -129,6 +157,8 @@ FIELD(g4_info, name, 80);
 FIELD(g4_info, variant, 88);
 FIELD(g4_info, quantisation, 96);
 FIELD(g4_info, cpu, 104);
+FIELD(g4_info, can_see, 112);
+FIELD(g4_info, can_hear, 116);
 
 SIZE(g4_kv_layer, 32);
 FIELD(g4_kv_layer, struct_size, 0);

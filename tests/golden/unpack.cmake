@@ -1,9 +1,13 @@
 # Unpacks the reference models and derives those that are not packed, then compares every file with SHA256SUMS.
 #   cmake -D OUTPUT=<folder> -D DERIVE=<derive_models> -P unpack.cmake
 file(REMOVE_RECURSE ${OUTPUT})
-file(ARCHIVE_EXTRACT INPUT ${CMAKE_CURRENT_LIST_DIR}/models.tar.xz DESTINATION ${OUTPUT})
+foreach(archive IN ITEMS models media)
+  file(ARCHIVE_EXTRACT INPUT ${CMAKE_CURRENT_LIST_DIR}/${archive}.tar.xz DESTINATION ${OUTPUT})
+endforeach()
 execute_process(COMMAND ${DERIVE} ${OUTPUT}/tiny/quant-tiny COMMAND_ERROR_IS_FATAL ANY)
 file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/SHA256SUMS lines)
+file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/SHA256SUMS.media media_lines)
+list(APPEND lines ${media_lines})
 foreach(line IN LISTS lines)
   string(REGEX MATCH "^([0-9a-f]+)  (.+)$" matched "${line}")
   set(expected ${CMAKE_MATCH_1})

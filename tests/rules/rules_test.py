@@ -10,7 +10,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from harness import Skip, expect, expect_equal, main, program, source_path, test  # noqa: E402
 
 BUILD = os.path.dirname(os.path.dirname(program()))
-FOLDERS = ["base", "quant", "kernels", "io", "model", "text", "kv", "nn", "session", "capi"]
+FOLDERS = ["base", "quant", "kernels", "io", "model", "text", "kv", "nn", "media", "session", "capi"]
 HEADER_TAGS = ["shape:", "errors:", "owner:", "threads:", "since:"]
 REPOSITORY_LIMIT_BYTES = 25 << 20
 # Archives of these cannot be linked into libg4.so (cmake/abseil.cmake).

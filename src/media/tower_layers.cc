@@ -1,0 +1,62 @@
+#include "media/tower_layers.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace g4 {
+namespace {
+constexpr size_t kRows = 256;  // rows that are clipped, multiplied and clipped while they are in the cache
+constexpr size_t kClampBlock = 4096;
+
+void clamp(const float* x, float low, float high, size_t n, float* y) {
+  for (size_t i = 0; i < n; ++i) y[i] = std::min(std::max(x[i], low), high);
+}
+bool clamps(float low, float high) { return std::isfinite(low) || std::isfinite(high); }
+}  // namespace
+
+Status TowerLayers::reserve(size_t widest_input) {
+  G4_ASSIGN_OR_RETURN(scratch_.tile, AlignedBuffer<float>::create(static_cast<size_t>(pool.size()) *
+                                                                  kTokenBlock * 2 * kRowBlock));
+  G4_ASSIGN_OR_RETURN(clipped_, AlignedBuffer<float>::create(kRows * widest_input));
+  return absl::OkStatus();
+}
+
+void TowerLayers::apply(const Matrix& w, const float* x, size_t T, float* y) {
+  linear_.set_input(x, T, w.cols);
+  linear_.product(w, y);
+}
+
+void TowerLayers::apply(const ClippedMatrix& w, const float* x, size_t T, float* y) {
+  const size_t K = w.weight.cols, N = w.weight.rows;
+  for (size_t t = 0; t < T; t += kRows) {
+    const size_t count = std::min(kRows, T - t);
+    const float* in = x + t * K;
+    float* out = y + t * N;
+    if (clamps(w.input_min, w.input_max)) {
+      pool.parallel_for(count * K, kClampBlock, [&](size_t begin, size_t end) {
+        clamp(in + begin, w.input_min, w.input_max, end - begin, clipped_.data() + begin);
+      });
+      in = clipped_.data();
+    }
+    apply(w.weight, in, count, out);
+    if (clamps(w.output_min, w.output_max))
+      pool.parallel_for(count * N, kClampBlock, [&](size_t begin, size_t end) {
+        clamp(out + begin, w.output_min, w.output_max, end - begin, out + begin);
+      });
+  }
+}
+
+void TowerLayers::norm(const float* x, Vector w, float eps, size_t T, size_t width, float* y) {
+  for_rows(T, [&](size_t t) { kernels.rms_norm(x + t * width, w.data(), eps, width, y + t * width); });
+}
+
+void TowerLayers::add_normed(float* block, Vector w, float eps, float factor, size_t T, size_t width,
+                             float* x) {
+  for_rows(T, [&](size_t t) {
+    float* row = block + t * width;
+    kernels.rms_norm(row, w.data(), eps, width, row);
+    if (factor != 1.0f) kernels.scale(row, factor, width);
+    kernels.add(x + t * width, row, width);
+  });
+}
+}  // namespace g4
