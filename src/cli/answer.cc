@@ -5,12 +5,6 @@
 #include "cli/memory.h"
 
 namespace g4::cli {
-g4_chat_options chat_options(const AnswerOptions& options) {
-  g4_chat_options chat = G4_INIT(g4_chat_options);
-  chat.flags = options.thinking ? G4_CHAT_THINKING : 0;
-  return chat;
-}
-
 namespace {
 uint64_t random_seed() {
   std::random_device device;

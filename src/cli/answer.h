@@ -32,8 +32,6 @@ struct AnswerOptions {
   bool stats = false;
 };
 
-g4_chat_options chat_options(const AnswerOptions& options);
-
 struct Answer {
   g4_generate_result result;
   std::vector<int32_t> tokens;

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <optional>
+#include <utility>
 
 #include "cli/commands.h"
 #include "cli/conversation.h"
@@ -11,6 +12,8 @@ namespace {
 constexpr const char* kHelp =
     "/reset        forget the conversation\n"
     "/system TEXT  set the system message; without TEXT: take it away\n"
+    "/image FILE   send a picture (PNG, JPEG) with the next message\n"
+    "/audio FILE   send a sound (WAV, FLAC) with the next message\n"
     "/stats        tokens, times and memory of the last answer\n"
     "/quit         leave, as Ctrl-D does\n"
     "A line that ends with \\ goes on in the next. Ctrl-C stops an answer.\n"
@@ -21,9 +24,11 @@ class Chat {
   Chat(Terminal& terminal, const ChatOptions& options)
       : terminal_(terminal),
         options_(options),
+        media_options_(for_model(options.media, options.model)),
         session_(open_session(terminal, options.model)),
         is_interactive_(isatty(STDIN_FILENO) == 1) {
     conversation_.set_system(options.system);
+    attachments_ = attach_all(session_, media_options_);
   }
 
   int run() {
@@ -78,10 +83,14 @@ class Chat {
   // A command or a message. On failure the conversation is as before.
   void take(const std::string& line) {
     const Conversation before = conversation_;
+    const std::vector<Attachment> attachments_before = attachments_;
     try {
       line.starts_with('/') ? obey(line) : answer(line);
+    } catch (const Failure& failure) {
+      write_error(terminal_, failure.what());
     } catch (const Error& error) {
       conversation_ = before;
+      attachments_ = attachments_before;
       const bool is_full = error.status() == G4_ERR_CONTEXT_FULL;
       write_error(terminal_,
                   std::string(error.what()) +
@@ -94,6 +103,11 @@ class Chat {
       terminal_.err.write(kHelp, Style::kDim);
     } else if (command == "/reset") {
       conversation_.clear();
+      attachments_.clear();
+    } else if (command.starts_with("/image ")) {
+      attach(attach_image(session_, command.substr(std::string_view("/image ").size()), media_options_));
+    } else if (command.starts_with("/audio ")) {
+      attach(attach_sound(session_, command.substr(std::string_view("/audio ").size()), media_options_));
     } else if (command == "/system" || command.starts_with("/system ")) {
       conversation_.set_system(command.substr(std::min(command.size(), std::string_view("/system ").size())));
     } else if (command == "/stats") {
@@ -107,11 +121,15 @@ class Chat {
     }
   }
 
+  void attach(Attachment attachment) {
+    terminal_.err.write("(" + describe(attachment) + ", for the next message)\n", Style::kDim);
+    attachments_.push_back(std::move(attachment));
+  }
+
   void answer(const std::string& message) {
-    conversation_.add_user(message);
+    conversation_.add_user(message, std::exchange(attachments_, {}));
     const TokenizerView tokenizer = session_.tokenizer();
-    const std::vector<int32_t> tokens =
-        tokenizer.chat_tokenize(conversation_.json(), chat_options(options_.answer));
+    const std::vector<int32_t> tokens = conversation_.tokenize(tokenizer, options_.answer);
     use_cache(terminal_, session_, options_.cache, tokens);
     last_ = stream_answer(terminal_, session_, tokens, options_.answer);
     if (last_->tokens.empty()) {
@@ -125,10 +143,12 @@ class Chat {
 
   Terminal& terminal_;
   const ChatOptions& options_;
+  const MediaOptions media_options_;
   Session session_;
   bool is_interactive_;
   LineReader lines_;
   Conversation conversation_;
+  std::vector<Attachment> attachments_;  // of the next message
   std::optional<Answer> last_;
 };
 }  // namespace

@@ -54,6 +54,7 @@ void add_model(CLI::App& app, ModelOptions& model) {
       ->check(CLI::IsMember({"int8", "f32"}));
   group.option("--ple", model.ple_path, "FILE",
                "GGUF file with the per-layer embedding table, if MODEL has none");
+  group.option("--mmproj", model.mmproj_path, "FILE", "GGUF file with the model's vision and audio towers");
   group.flag("--ple-read", model.ple_read, "Read that table with plain reads instead of a mapping");
 }
 
@@ -108,6 +109,23 @@ Group add_cache(CLI::App& app, CacheOptions& cache) {
   return group;
 }
 
+void add_media(CLI::App& app, MediaOptions& media) {
+  Group group = {app, "Pictures and sounds"};
+  group
+      .option("--image", media.images, "FILE",
+              "A picture (PNG, JPEG) to go with the prompt; may be given several times")
+      ->allow_extra_args(false);
+  group
+      .option("--audio", media.sounds, "FILE",
+              "A sound (WAV, FLAC) to go with the prompt; may be given several times")
+      ->allow_extra_args(false);
+  group
+      .option("--image-tokens", media.image_tokens, "N",
+              "Tokens a picture takes at most: 70, 140, 280, 560, 1120 [280]")
+      ->check(CLI::IsMember({70, 140, 280, 560, 1120}));
+  group.flag("--split-audio", media.split_audio, "Cut sounds of more than 30 s into clips");
+}
+
 void add_options(CLI::App& app, RunOptions& options) {
   Group group = {app};
   group.option("-p,--prompt", options.prompt, "TEXT", "The prompt; - or left out: what is piped in");
@@ -116,6 +134,8 @@ void add_options(CLI::App& app, RunOptions& options) {
       group.flag("--raw", options.raw, "Go on from the text as it is, without the chat format");
   group.flag("--special", options.special, "With --raw: control tokens written in the prompt count")
       ->needs(raw);
+  add_media(app, options.media);
+  for (const char* name : {"--image", "--audio"}) app.get_option(name)->excludes(raw);
   Group kv = add_cache(app, options.cache);
   kv.option("--load-kv", options.load_kv, "FILE",
             "Begin with the state in FILE, as far as it fits the prompt");
@@ -126,6 +146,7 @@ void add_options(CLI::App& app, RunOptions& options) {
 
 void add_options(CLI::App& app, ChatOptions& options) {
   Group{app}.option("--system", options.system, "TEXT", "System message");
+  add_media(app, options.media);
   add_cache(app, options.cache);
   add_model(app, options.model);
   add_answer(app, options.answer);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/answer.h"
+#include "cli/attachment.h"
 #include "cli/open_model.h"
 #include "cli/prompt_state.h"
 #include "cli/terminal.h"
@@ -13,6 +14,7 @@ namespace g4::cli {
 struct RunOptions {
   ModelOptions model;
   AnswerOptions answer;
+  MediaOptions media;
   std::optional<std::string> prompt;  // "-" or none: what is piped in
   std::string system;
   bool raw = false;      // no chat format
@@ -26,6 +28,7 @@ int run(Terminal& terminal, const RunOptions& options);
 struct ChatOptions {
   ModelOptions model;
   AnswerOptions answer;
+  MediaOptions media;  // go with the first message
   CacheOptions cache;
   std::string system;
 };

@@ -4,15 +4,21 @@
 #include <filesystem>
 
 namespace g4::cli {
-std::string model_or_demo(const std::string& path) {
-  if (!path.empty()) return path;
+namespace {
+// A file that is installed with the program.
+std::string shared_file(const char* name) {
   std::error_code error;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-  const std::filesystem::path demo = program.parent_path().parent_path() / "share/g4/g4-demo-q8_0.gguf";
-  if (error || !std::filesystem::exists(demo, error)) {
-    throw Failure(kFailed, "no demo model at " + demo.string() + ": give the path of a GGUF file");
+  const std::filesystem::path file = program.parent_path().parent_path() / "share/g4" / name;
+  if (error || !std::filesystem::exists(file, error)) {
+    throw Failure(kFailed, "no demo model at " + file.string() + ": give the path of a GGUF file");
   }
-  return demo.string();
+  return file.string();
+}
+}  // namespace
+
+std::string model_or_demo(const std::string& path) {
+  return path.empty() ? shared_file("g4-demo-q8_0.gguf") : path;
 }
 
 g4_session_options session_options(const ModelOptions& options) {
@@ -25,10 +31,13 @@ g4_session_options session_options(const ModelOptions& options) {
   session.precision = options.precision == "f32" ? G4_PRECISION_F32 : G4_PRECISION_DEFAULT;
   session.cpu = options.cpu.empty() ? nullptr : options.cpu.c_str();
   session.ple_path = options.ple_path.empty() ? nullptr : options.ple_path.c_str();
+  session.mmproj_path = options.mmproj_path.empty() ? nullptr : options.mmproj_path.c_str();
   return session;
 }
 
-Session open_session(Terminal& terminal, const ModelOptions& options) {
+Session open_session(Terminal& terminal, ModelOptions options) {
+  if (options.path.empty() && options.mmproj_path.empty())
+    options.mmproj_path = shared_file("mmproj-g4-demo-bf16.gguf");
   Progress progress(terminal.err, "loading");
   return Session::open(model_or_demo(options.path), session_options(options), [&](const g4_event& event) {
     progress.update(event.done_count, event.total_count);

@@ -19,6 +19,7 @@ struct ModelOptions {
   std::string precision = "int8";  // or f32
   std::string ple_path;
   bool ple_read = false;
+  std::string mmproj_path;  // "": none, or the demo model's
 };
 
 // The path given, or the demo model's if none is. Throws Failure if there is no demo model beside the
@@ -29,7 +30,7 @@ std::string model_or_demo(const std::string& path);
 g4_session_options session_options(const ModelOptions& options);
 
 // Opens a session with a progress bar; Ctrl-C ends it with G4_ERR_CANCELLED if interrupts are installed.
-Session open_session(Terminal& terminal, const ModelOptions& options);
+Session open_session(Terminal& terminal, ModelOptions options);
 
 std::string name_of(const g4_info& info);
 std::string describe_threads(const g4_info& info);  // "2 threads of avx2"

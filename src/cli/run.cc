@@ -18,8 +18,9 @@ std::string read_prompt(const RunOptions& options) {
   return prompt;
 }
 
-std::vector<int32_t> tokenize_prompt(const TokenizerView& tokenizer, const RunOptions& options,
-                                     const std::string& prompt) {
+std::vector<int32_t> tokenize_prompt(Session& session, const RunOptions& options, const std::string& prompt,
+                                     std::vector<Attachment> attachments) {
+  const TokenizerView tokenizer = session.tokenizer();
   if (options.raw) {
     const bool brings_bos = options.special && prompt.starts_with("<bos>");
     return tokenizer.tokenize(
@@ -27,8 +28,8 @@ std::vector<int32_t> tokenize_prompt(const TokenizerView& tokenizer, const RunOp
   }
   Conversation conversation;
   conversation.set_system(options.system);
-  conversation.add_user(prompt);
-  return tokenizer.chat_tokenize(conversation.json(), chat_options(options.answer));
+  conversation.add_user(prompt, std::move(attachments));
+  return conversation.tokenize(tokenizer, options.answer);
 }
 }  // namespace
 
@@ -36,7 +37,9 @@ int run(Terminal& terminal, const RunOptions& options) {
   const std::string prompt = read_prompt(options);
   interrupt::install();
   Session session = open_session(terminal, options.model);
-  const std::vector<int32_t> tokens = tokenize_prompt(session.tokenizer(), options, prompt);
+  const std::vector<Attachment> attachments =
+      attach_all(session, for_model(options.media, options.model));  // held until the end
+  const std::vector<int32_t> tokens = tokenize_prompt(session, options, prompt, attachments);
   if (!options.load_kv.empty()) load_state(terminal, session, options.load_kv, tokens);
   use_cache(terminal, session, options.cache, tokens);
   if (!options.save_kv.empty()) save_state(terminal, session, options.save_kv, tokens);

@@ -70,7 +70,7 @@ std::vector<float> mel_features(std::span<const float> samples, ThreadPool& pool
         frame[i] = at < kPadding ? 0.0 : static_cast<double>(samples[at - kPadding]) * window[i];
       }
       fft.fwd(spectrum.data(), frame.data(), static_cast<Eigen::Index>(kFftSize));
-      std::transform(spectrum.begin(), spectrum.end(), magnitude.begin(),
+      std::transform(spectrum.begin(), spectrum.begin() + kBins, magnitude.begin(),
                      [](const std::complex<double>& bin) { return std::sqrt(std::norm(bin)); });
       for (size_t m = 0; m < kMelBins; ++m) {
         double sum = 0;

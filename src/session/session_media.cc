@@ -94,7 +94,7 @@ Row StepInput::row(size_t i, int position, float* logits) const {
   Row row{kv, position, tokens[i], logits};
   if (is_media(tokens[i])) {
     const Place& place =
-        *std::find_if(media.begin(), media.end(), [i](const Place& place) { return i < place.end(); });
+        *std::find_if(media.begin(), media.end(), [i](const Place& p) { return i < p.end(); });
     row.token = special.pad;
     row.embedding = place.run->row(i - place.begin);
     if (place.sees_itself) row.seen_until = position + static_cast<int>(place.end() - i);

@@ -23,7 +23,7 @@ struct ChatOptions {
   bool add_generation_prompt = true;
   bool enable_thinking = false;
   // For all media parts, in order; empty: each becomes its placeholder alone.
-  std::span<const ChatMedia> media;
+  std::span<const ChatMedia> media = {};
 };
 
 struct RenderedChat {
