@@ -10,8 +10,6 @@
 #include <cstring>
 #include <memory>
 
-#include "cli/terminal.h"
-
 namespace g4::cli {
 namespace {
 constexpr uint64_t kMaxFileBytes = uint64_t{512} << 20;

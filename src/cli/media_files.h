@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/terminal.h"
+
 namespace g4::cli {
 struct Picture {
   std::vector<uint8_t> pixels;  // [height, width, channel_count]

@@ -15,7 +15,7 @@ enum class ChatTemplate { kPlain, kInterleaved };  // the two official variants 
 // What is written in the place of a media part of a message.
 struct ChatMedia {
   std::string kind;  // "image", "audio", "video": the type of the part
-  std::string text;       // read with its control tokens
+  std::string text;  // read with its control tokens
 };
 
 struct ChatOptions {

@@ -12,7 +12,7 @@ from harness import Skip, expect, expect_equal, main, program, source_path, test
 BUILD = os.path.dirname(os.path.dirname(program()))
 FOLDERS = ["base", "quant", "kernels", "io", "model", "text", "kv", "nn", "media", "session", "capi"]
 HEADER_TAGS = ["shape:", "errors:", "owner:", "threads:", "since:"]
-REPOSITORY_LIMIT_BYTES = 25 << 20
+REPOSITORY_LIMIT_BYTES = 28 << 20  # 25 for the text part: its goldens and the demo model
 # Archives of these cannot be linked into libg4.so (cmake/abseil.cmake).
 ABSEIL_BANNED = r"absl/(container/.*hash|strings/str_format|strings/cord|synchronization|time|random|log|flags)"
 # What a library must not do: print, end the process, look at the environment.
