@@ -181,6 +181,10 @@ void add_options(CLI::App& app, BenchOptions& options) {
   group.option("--decode", options.decode_count, "N", "Tokens to generate [32]")->check(at_least_one);
   group.option("--depth", options.depth, "N", "Tokens the session holds before [0]")
       ->check(CLI::Range(0, 1 << 24));
+  group.option("--sessions", options.session_count, "N", "Sessions that generate together [1]")
+      ->check(CLI::Range(1, 1024));
+  group.option("--restore", options.restore_path, "FILE",
+               "Save the prompt's state to FILE, restore it, and time that");
   group.option("--repeat", options.repeat_count, "N", "Runs; the median counts [3]")->check(at_least_one);
   group.flag("--json", options.json, "As a JSON object");
   add_model(app, options.model);

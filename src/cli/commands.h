@@ -56,7 +56,9 @@ struct BenchOptions {
   uint32_t prefill_count = 512;
   uint32_t decode_count = 32;
   uint32_t depth = 0;
+  uint32_t session_count = 1;
   uint32_t repeat_count = 3;
+  std::string restore_path;  // KV file to save the prompt in and restore it from; "": none
   bool json = false;
 };
 int bench(Terminal& terminal, const BenchOptions& options);

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """g4 info, g4 bench, g4 --version: tables and JSON."""
 import json
+import os
 import re
+import tempfile
 
-from harness import DEMO, answer, expect, expect_equal, main, test
+from harness import DEMO, answer, expect, expect_equal, expect_failure, g4, main, test
 
 
 @test
@@ -45,6 +47,32 @@ def bench_as_a_table():
     table = answer("bench", "--prefill", "16", "--decode", "4", "--repeat", "1")
     for pattern in (r"prefill +16 ", r"decode +4 ", r"first token", r"open", r"memory .*peak"):
         expect(re.search(pattern, table), f"{pattern} is not in the table")
+
+
+@test
+def bench_of_several_sessions():
+    bench = json.loads(answer("bench", "--prefill", "16", "--decode", "4", "--sessions", "3", "--repeat", "1", "--json"))
+    expect_equal([bench["sessions"], bench["decode_tokens"]], [3, 4])
+    rate = 3 * 4 / bench["runs"][0]["decode_seconds"]
+    expect(abs(bench["decode_tokens_per_s"] - rate) < 1e-6 * rate, "the rate is not that of all sessions")
+    expect("save_seconds" not in bench, "nothing was saved")
+    expect_failure(g4("bench", "--sessions", "0"), 2, "--sessions")
+
+
+@test
+def bench_of_a_restored_prompt():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "prompt.kv")
+        arguments = ["bench", "--prefill", "40", "--depth", "30", "--decode", "2", "--repeat", "2", "--restore", path]
+        bench = json.loads(answer(*arguments, "--json"))
+        expect_equal(bench["kv_file_bytes"], os.path.getsize(path))
+        expect_equal(sorted(bench["runs"][1]), sorted(bench["runs"][0]))
+        for key in ("save_seconds", "restore_seconds"):
+            expect(bench[key] > 0 and bench["runs"][1][key] > 0, f"{key} is {bench[key]!r}")
+        table = answer(*arguments)
+        for pattern in (r"save +70 ", r"restore +70 ", r"KV file +[0-9.]+ KiB"):
+            expect(re.search(pattern, table), f"{pattern} is not in {table}")
+        expect_failure(g4("bench", "--restore", folder), 1, folder)
 
 
 @test
