@@ -11,11 +11,9 @@ namespace g4 {
 namespace {
 constexpr const char* kTableName = "per_layer_token_embd.weight";
 constexpr uint64_t kMergeBytes = 4096;  // rows no further apart than a page are asked for together
-// A touched page brings its cached neighbours into the process, up to this much around it (Linux:
-// fault_around_bytes).
-constexpr uint64_t kFaultBytes = 64 << 10;
-// How much of the mapped table may become resident before the pages are given back.
-constexpr uint64_t kMaxResidentBytes = 32 << 20;
+// A touched row of the mapping brings its cached neighbours into the process: Linux maps what it holds in one
+// piece, up to 2 MB of a file written not long ago. After so many rows the pages are given back.
+constexpr uint64_t kMaxResidentRows = 16;
 }  // namespace
 
 StatusOr<std::unique_ptr<DiskEmbedding>> DiskEmbedding::open(std::shared_ptr<MappedFile> file,
@@ -78,20 +76,12 @@ Status DiskEmbedding::read_rows(std::span<const int32_t> tokens, float* out) con
       source = row.data();
     }
     dtype_info(table_.type).decode(source, out + i * table_.cols, table_.cols);
+    if (++rows_ % kMaxResidentRows == 0 && mode_ == Mode::kMapped) file_->drop(offset_, size_bytes());
   }
   const auto elapsed = std::chrono::steady_clock::now() - start;
-  rows_ += tokens.size();
   bytes_ += tokens.size() * stride;
   ns_ += static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count());
-  if (mode_ == Mode::kMapped) limit_residency(tokens.size());
   return absl::OkStatus();
-}
-
-void DiskEmbedding::limit_residency(uint64_t new_rows) const {
-  const uint64_t touched = touched_bytes_ += new_rows * (table_.stride_bytes() + 2 * kFaultBytes);
-  if (touched < kMaxResidentBytes) return;
-  file_->drop(offset_, size_bytes());
-  touched_bytes_ = 0;
 }
 
 DiskEmbedding::Counters DiskEmbedding::counters() const { return {rows_, bytes_, ns_}; }

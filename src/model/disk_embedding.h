@@ -42,15 +42,11 @@ class DiskEmbedding {
 
  private:
   DiskEmbedding() = default;
-  // Gives the mapped pages back once enough rows were touched, so that the table never becomes resident as a
-  // whole.
-  void limit_residency(uint64_t new_rows) const;
 
   std::shared_ptr<MappedFile> file_;
   Matrix table_;         // [rows, L*P]
   uint64_t offset_ = 0;  // of the table in the file
   Mode mode_ = Mode::kMapped;
   mutable std::atomic<uint64_t> rows_{0}, bytes_{0}, ns_{0};
-  mutable std::atomic<uint64_t> touched_bytes_{0};  // at most resident since the pages were last given back
 };
 }  // namespace g4
