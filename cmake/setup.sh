@@ -4,6 +4,11 @@ g4_packages=(g++ cmake ninja-build git pkg-config python3 libabsl-dev libeigen3-
              libflatbuffers-dev flatbuffers-compiler libxxhash-dev libspeexdsp-dev
              libpng-dev libturbojpeg0-dev libsndfile1-dev)
 
+# What the tests of the bindings, the desktop example and the ABI need besides. Any Rust from 1.63 and any Go from 1.19 will do.
+g4_test_packages=(abigail-tools qt6-base-dev xvfb)
+command -v cargo > /dev/null || g4_test_packages+=(cargo)
+command -v go > /dev/null || g4_test_packages+=(golang-go)
+
 # g4_setup [PACKAGE...]: installs the packages that the build and the given ones need, where they are missing (Debian, Ubuntu).
 g4_setup() {
   local missing=() installed as_root=() package

@@ -5,9 +5,13 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
-from harness import Skip, expect, expect_equal, main, program, source_path, test  # noqa: E402
+from harness import DEMO, Skip, expect, expect_equal, main, program, source_path, test  # noqa: E402
+
+sys.path.insert(0, source_path("tools"))
+import freeze_abi  # noqa: E402
 
 BUILD = os.path.dirname(os.path.dirname(program()))
 LIBRARY = os.path.join(BUILD, "libg4.so")
@@ -106,6 +110,62 @@ def the_library_loads_and_tells_its_version():
     code = "import ctypes, sys; l = ctypes.CDLL(sys.argv[1]); l.g4_version.restype = ctypes.c_char_p;" \
            "print(l.g4_abi_version(), l.g4_version().decode())"
     expect(re.fullmatch(r"1 \d+\.\d+\.\d+\n", run(sys.executable, "-c", code, LIBRARY)), "versions")
+
+
+# What abidiff reports of a struct that grew at its end, which is allowed: structs carry their size.
+ALLOWED_CHANGES = r"""(?x) .*summary:.* | 'struct[ ]g4_\w+'[ ]changed: | type[ ]size[ ]changed[ ]from[ ].* | \d+[ ]data[ ]member[ ]insertions?:
+                      | '.*',[ ]at[ ]offset[ ].* | """
+
+
+def changes(header):
+    """What a header changes of ABI 1 that old programs would notice, as abidiff reports it; "" if nothing."""
+    if not shutil.which("abidiff"):
+        raise Skip("no abidiff here: package abigail-tools")
+    with tempfile.TemporaryDirectory() as folder:
+        library = freeze_abi.interface(header, folder)
+        result = subprocess.run(["abidiff", "--no-added-syms", "--leaf-changes-only", freeze_abi.FROZEN_DUMP, library],
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        lines = result.stdout.splitlines() if result.returncode else []
+        return "\n".join(line for line in lines if not re.fullmatch(ALLOWED_CHANGES, line.strip()) or re.search("[1-9] Removed", line))
+
+
+@test
+def abidiff_finds_nothing_that_old_programs_would_notice():
+    expect_equal(changes(freeze_abi.header.PATH), "")
+
+
+@test
+def abidiff_allows_what_may_be_added_and_finds_what_may_not():
+    with open(freeze_abi.header.PATH, encoding="utf-8") as file:
+        text = file.read()
+    times = "  uint64_t prefill_ns;\n  uint64_t decode_ns;             /*"
+    swapped = "  uint64_t decode_ns;\n  uint64_t prefill_ns;             /*"
+    function = "/* Added. shape: - errors: - owner: - threads: - since: 2 */\nG4_API uint32_t g4_added(void);\n\n"
+    is_stop = "g4_is_stop(const g4_tokenizer* tokenizer, "
+    cases = [("} g4_stats;", "  uint64_t added;\n} g4_stats;", True),
+             ("/* ---- Events -", function + "/* ---- Events -", True),
+             (times, swapped, False),
+             ("  uint32_t thread_count;  /* 0:", "  uint64_t thread_count;  /* 0:", False),
+             (is_stop + "int32_t token)", is_stop + "int64_t token)", False),
+             ("G4_API g4_status g4_reset(g4_session* session);", "", False)]
+    with tempfile.TemporaryDirectory() as folder:
+        changed = os.path.join(folder, "g4.h")
+        for before, after, allowed in cases:
+            expect_equal(text.count(before), 1)
+            with open(changed, "w", encoding="utf-8") as file:
+                file.write(text.replace(before, after))
+            expect_equal((after, changes(changed) == ""), (after, allowed))
+
+
+@test
+def a_program_built_with_the_first_header_runs():
+    with tempfile.TemporaryDirectory() as folder:
+        client = os.path.join(folder, "client")
+        run("gcc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wno-missing-field-initializers", "-o", client,
+            source_path("tests", "abi", "client.c"), "-L" + BUILD, "-lg4", "-lm", "-Wl,-rpath," + BUILD)
+        versions = run("readelf", "--version-info", client)
+        expect("G4_1" in versions, "the program does not ask for the symbol version")
+        expect_equal(run(client, DEMO, os.path.join(folder, "saved.g4kv")), "answered\n")
 
 
 main()
