@@ -23,7 +23,8 @@ QString html(const QString& text) {
 Bubble::Bubble(Side side, const QString& text, QWidget* parent) : QFrame(parent), side_(side) {
   const int around = side == Side::kQuestion ? kRadius : 2;
   auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(around + 2, around - 3, around + 2, around - 3);
+  layout->setContentsMargins(around + 2, around - 1, around + 2,
+                             around - 6);  // the last line has room below it
   layout->setSpacing(6);
   thoughts_label_ = add_label();
   text_label_ = add_label();

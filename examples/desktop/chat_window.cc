@@ -8,6 +8,7 @@
 #include <QKeyEvent>
 #include <QLabel>
 #include <QMenuBar>
+#include <QPainter>
 #include <QPushButton>
 #include <QScrollArea>
 #include <QScrollBar>
@@ -15,18 +16,28 @@
 
 #include "banner.h"
 #include "bubble.h"
+#include "colours.h"
 #include "input.h"
 
 namespace {
 constexpr int kColumnWidth = 720;  // lines longer than this are hard to read
 constexpr int kMargin = 20;
-constexpr char kComposerStyle[] =
-    "#box { border: 1px solid palette(mid); border-radius: 12px }"
+constexpr char kButtonStyle[] =
     "QPushButton { border: none; border-radius: 8px; padding: 6px 16px; background: palette(window); color: "
     "palette(mid) }"
     "QPushButton:enabled { background: palette(highlight); color: palette(highlighted-text) }"
     "QPushButton:focus { border: 2px solid palette(window-text) }";
 constexpr char kChats[] = QT_TR_NOOP("Conversations (*.json)");
+
+class RoundBox : public QWidget {
+ protected:
+  void paintEvent(QPaintEvent*) override {
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(mixed(palette().color(QPalette::Base), palette().color(QPalette::Text), 0.3));
+    painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 12, 12);
+  }
+};
 
 QLabel* muted(const QString& text) {
   auto* label = new QLabel(text);
@@ -109,9 +120,8 @@ QWidget* ChatWindow::make_composer() {
   input_ = new Input;
   button_ = new QPushButton;
   button_->setMinimumWidth(84);
-  auto* box = new QFrame;
-  box->setObjectName("box");
-  box->setStyleSheet(kComposerStyle);
+  button_->setStyleSheet(kButtonStyle);
+  auto* box = new RoundBox;
   auto* row = new QHBoxLayout(box);
   row->setContentsMargins(10, 6, 6, 6);
   row->addWidget(input_, 1);
@@ -147,7 +157,7 @@ void ChatWindow::make_menus() {
   menu = menuBar()->addMenu(tr("&Model"));
   open_ = menu->addAction(tr("&Open…"), QKeySequence::Open, this, &ChatWindow::choose_model);
   model_ = muted({});
-  model_->setContentsMargins(0, 0, 12, 0);
+  model_->setContentsMargins(0, 2, 12, 0);
   menuBar()->setCornerWidget(model_);
 }
 
@@ -177,7 +187,7 @@ void ChatWindow::connect_engine() {
   });
   connect(engine_, &Engine::saved, this, [this] { set_busy(false, tr("Saved.")); });
   connect(engine_, &Engine::restored, this, [this](int tokens) {
-    set_busy(false, tr("Restored: %n token(s) need not be read again.", nullptr, tokens));
+    set_busy(false, tr("Restored: %L1 tokens need not be read again.").arg(tokens));
   });
   thread_.start();
 }

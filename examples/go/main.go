@@ -12,7 +12,6 @@ import (
 	"g4"
 )
 
-// [docs]
 func answer(ctx context.Context, model, conversation string) error {
 	session, err := g4.Open(model, nil)
 	if err != nil {
@@ -32,8 +31,6 @@ func answer(ctx context.Context, model, conversation string) error {
 	})
 	return err
 }
-
-// [docs]
 
 func main() {
 	if len(os.Args) != 3 {

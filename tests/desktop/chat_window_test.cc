@@ -87,6 +87,8 @@ class ChatWindowTest : public QObject {
     QVERIFY(o.window.busy());
     QCOMPARE(o.input->toPlainText(), QString());
     // The window lives while the answer grows: these steps happen in its event loop.
+    QVERIFY(QTest::qWaitFor([&] { return !o.window.last_answer().isEmpty(); }, kPatience));
+    o.picture("answering");
     QSet<qsizetype> lengths;
     QVERIFY(QTest::qWaitFor(
         [&] {
@@ -161,7 +163,7 @@ class ChatWindowTest : public QObject {
     o.window.restore_from(path);
     QVERIFY(o.wait());
     QCOMPARE(o.texts(), texts);
-    const QRegularExpressionMatch kept = QRegularExpression("Restored: (\\d+) token").match(o.status());
+    const QRegularExpressionMatch kept = QRegularExpression("Restored: (\\d+) tokens").match(o.status());
     QVERIFY2(kept.hasMatch() && kept.captured(1).toInt() > 10, qPrintable(o.status()));
     o.picture("restored");
     o.ask("And what is the capital of Norway?");

@@ -4,7 +4,6 @@ use g4::{Chat, Generate, Session};
 use std::io::{stdout, Write};
 use std::process::ExitCode;
 
-// [docs]
 fn answer(model: &str, conversation: &str) -> g4::Result<()> {
     let mut session = Session::open(model)?;
     let prompt = session.tokenizer().chat_tokenize(conversation, &Chat::default())?;
@@ -15,7 +14,6 @@ fn answer(model: &str, conversation: &str) -> g4::Result<()> {
     }
     Ok(())
 }
-// [docs]
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
