@@ -100,10 +100,10 @@ PATTERNS = [(kind, re.compile(pattern, re.DOTALL | re.MULTILINE)) for kind, patt
 
 
 def fields(body):
-    found = re.findall(r"^  ([^;/]+);(?:[ ]+(/\*.*?\*/))?$", body, re.MULTILINE)
-    if len(found) != len(body.split("\n")):
+    found = re.findall(r"^  ([^;/]+);(?:[ ]+(/\*(?:(?!\*/).)*\*/))?$", body, re.MULTILINE | re.DOTALL)
+    if len(found) != re.sub(r"/\*.*?\*/", "", body, flags=re.DOTALL).count(";"):
         raise ValueError(f"g4.h: one field a line, please:\n{body}")
-    return [variable(text, plain(comment)) for text, comment in found]
+    return [variable(text, re.sub(r"\s+", " ", plain(comment))) for text, comment in found]
 
 
 def item(kind, match, comment):

@@ -269,6 +269,21 @@ func TestStateIsSavedRestoredAndRewound(t *testing.T) {
 	expect(t, reflect.DeepEqual(must[[]float32](t)(fork.Logits()), logits), "logits")
 }
 
+func TestPromptsAreKeptInACache(t *testing.T) {
+	cache := Cache{Path: filepath.Join(t.TempDir(), "cache")}
+	for i := 0; i < 2; i++ {
+		session := must[*Session](t)(Open(demo, &Options{ThreadCount: 1, KVType: KVQ8_0, RewindCount: 64}))
+		defer session.Close()
+		prompt := must[[]int32](t)(session.Tokenizer().ChatTokenize(kenya, nil))
+		cached := must[Cached](t)(session.ExtendCached(background, prompt, cache))
+		expect(t, cached.Problem == 0 && session.Position() == len(prompt), cached)
+		expect(t, (cached.ReusedCount > 0) == (i == 1) && (i == 1 || cached.WrittenBytes > 0), cached)
+		expect(t, session.Reset() == nil, "reset")
+		cached = must[Cached](t)(session.ExtendCached(background, prompt, Cache{Path: "/proc/no/such"}))
+		expect(t, cached.Problem != 0, cached)
+	}
+}
+
 func TestSessionsOfOneModelRunAtOnce(t *testing.T) {
 	session, prompt := open(t)
 	var wait sync.WaitGroup

@@ -16,6 +16,7 @@ const (
 	KVDefault KVType = C.G4_KV_DEFAULT
 	KVF16     KVType = C.G4_KV_F16
 	KVF32     KVType = C.G4_KV_F32
+	KVQ8_0    KVType = C.G4_KV_Q8_0 // 8 bits, a scale per 32 values: half the memory of f16
 )
 
 // Options say how a session is opened.
@@ -28,6 +29,7 @@ type Options struct {
 	PLEPath      string                   // a GGUF file that holds per_layer_token_embd.weight; "": the model file
 	PLERead      bool                     // read the per-layer embeddings with plain reads instead of a mapping
 	ChunkCount   int                      // tokens a prefill step takes at most; 0: 256. Does not change results
+	RewindCount  int                      // positions that sliding layers keep beyond their window, for exact rewinds; 0: 256
 	Progress     func(done, total uint64) // bytes read while opening
 }
 
@@ -123,12 +125,13 @@ func (options *Options) session(memory *arena) (C.g4_session_options, error) {
 	if err := noZero("PLEPath", options.PLEPath); err != nil {
 		return out, err
 	}
-	if options.ContextCount < 0 || options.ThreadCount < 0 || options.ChunkCount < 0 {
-		return out, &Error{StatusArgument, "ContextCount, ThreadCount or ChunkCount is negative"}
+	if options.ContextCount < 0 || options.ThreadCount < 0 || options.ChunkCount < 0 || options.RewindCount < 0 {
+		return out, &Error{StatusArgument, "ContextCount, ThreadCount, ChunkCount or RewindCount is negative"}
 	}
 	out.context_count = C.uint32_t(clamp(options.ContextCount))
 	out.thread_count = C.uint32_t(clamp(options.ThreadCount))
 	out.chunk_count = C.uint32_t(clamp(options.ChunkCount))
+	out.rewind_count = C.uint32_t(clamp(options.RewindCount))
 	out.flags = flag(options.PLERead, C.G4_SESSION_PLE_READ)
 	out.kv_type = C.g4_kv_type(options.KVType)
 	if options.Precise {

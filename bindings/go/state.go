@@ -7,6 +7,7 @@ package g4
 import "C"
 
 import (
+	"context"
 	"time"
 	"unsafe"
 )
@@ -37,6 +38,41 @@ func (s *Session) Truncate(position int, reevaluate bool) error {
 	return s.with(func(session *C.g4_session) C.g4_status {
 		return C.g4_truncate(session, C.size_t(position), flag(reevaluate, C.G4_TRUNCATE_REEVALUATE))
 	})
+}
+
+// Cache says where ExtendCached keeps prompts.
+type Cache struct {
+	Path       string // a folder, made if it is missing; any number of processes may share it
+	SingleFile bool   // Path is one KV file, of the last prompt, instead of a folder
+	LimitBytes uint64 // of a folder: the files that were unused for longest go when all take more; 0: 4 GiB
+}
+
+// Cached is what came of ExtendCached.
+type Cached struct {
+	ReusedCount  int    // positions kept or restored instead of evaluated
+	WrittenBytes int64  // size of the file that was written; 0: none was
+	Problem      Status // what was wrong with the cache, which was passed over then; 0: nothing
+}
+
+// ExtendCached is Extend with a cache on disk, which finds prompts again by content. A cache that cannot be used makes the call slower
+// but never fail; the result tells.
+func (s *Session) ExtendCached(ctx context.Context, tokens []int32, cache Cache) (Cached, error) {
+	var memory arena
+	defer memory.free()
+	if err := noZero("the path", cache.Path); err != nil {
+		return Cached{}, err
+	}
+	var options C.g4_cache_options
+	options.struct_size = C.uint32_t(unsafe.Sizeof(options))
+	options.flags = flag(cache.SingleFile, C.G4_CACHE_FILE)
+	options.path = memory.text(cache.Path)
+	options.limit_bytes = C.uint64_t(cache.LimitBytes)
+	var result C.g4_cache_result
+	result.struct_size = C.uint32_t(unsafe.Sizeof(result))
+	err := s.withContext(ctx, func(session *C.g4_session) C.g4_status {
+		return C.g4_extend_cached(&result, session, data[int32, C.int32_t](tokens), C.size_t(len(tokens)), &options, nil)
+	})
+	return Cached{int(result.reused_count), int64(result.written_bytes), Status(result.cache_status)}, err
 }
 
 // SaveKV writes the session's state to a file and returns its bytes. If it fails, an old file of this name stays whole.

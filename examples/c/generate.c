@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* [readme] */
 static int32_t on_event(const g4_event* event, void* payload) {
   if (event->kind == G4_EVENT_TOKEN) fputs(event->text, payload);
   return fflush(payload) == 0 ? 0 : 1; /* 1 stops */
@@ -22,7 +21,6 @@ static g4_status answer(g4_session** session, const char* model, const char* con
   if (status == G4_OK) status = g4_generate(NULL, *session, NULL, on_event, stdout);
   return status;
 }
-/* [readme] */
 
 int main(int argc, char** argv) {
   if (argc != 3) {

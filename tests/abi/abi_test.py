@@ -158,6 +158,12 @@ def abidiff_allows_what_may_be_added_and_finds_what_may_not():
 
 
 @test
+def what_is_made_from_the_header_is_up_to_date():
+    for name in ("make_api.py", "make_rust.py"):
+        run(sys.executable, source_path("tools", name), "--check")
+
+
+@test
 def a_program_built_with_the_first_header_runs():
     with tempfile.TemporaryDirectory() as folder:
         client = os.path.join(folder, "client")

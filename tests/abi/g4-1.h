@@ -127,6 +127,7 @@ typedef int32_t g4_kv_type;
 #define G4_KV_DEFAULT 0 /* f16 */
 #define G4_KV_F16 1
 #define G4_KV_F32 2
+#define G4_KV_Q8_0 3    /* 8 bits, a scale per 32 values: half the memory of f16 (docs/KV.md says what it costs) */
 
 typedef int32_t g4_precision;
 #define G4_PRECISION_DEFAULT 0 /* int8 activations (scale per 32 values) against quantised weights: fast */
@@ -144,7 +145,7 @@ typedef struct g4_session_options {
   const char* cpu;        /* a name of g4_cpus(); NULL: the best */
   const char* ple_path;   /* GGUF that holds per_layer_token_embd.weight; NULL: the model file */
   uint32_t chunk_count;   /* tokens a prefill step takes at most; 0: 256. Does not change results */
-  uint32_t reserved;      /* 0 */
+  uint32_t rewind_count;  /* positions that sliding layers keep beyond their window, for exact rewinds; 0: 256 */
   g4_event_callback callback; /* G4_EVENT_LOAD while opening; NULL: none */
   void* payload;
 } g4_session_options;
@@ -459,6 +460,34 @@ G4_API g4_status g4_truncate(g4_session* session, size_t position, uint32_t flag
 G4_API g4_status g4_extend(size_t* reused_count, g4_session* session, const int32_t* tokens, size_t token_count,
                            const g4_prefill_options* options);
 
+#define G4_CACHE_FILE 1u /* path is one KV file, of the last prompt, instead of a folder */
+
+typedef struct g4_cache_options {
+  uint32_t struct_size;
+  uint32_t flags;       /* G4_CACHE_... */
+  const char* path;     /* a folder, made if it is missing; any number of processes may share it */
+  uint64_t limit_bytes; /* of a folder: the files that were unused for longest go when all take more; 0: 4 GiB */
+} g4_cache_options;
+
+typedef struct g4_cache_result {
+  uint32_t struct_size;
+  g4_status cache_status; /* what was wrong with the cache (g4_last_error says more), else G4_OK: a file of another model or a damaged
+                             one, which is passed over and replaced; or the new file could not be written */
+  size_t reused_count;    /* positions kept or restored instead of evaluated */
+  uint64_t written_bytes; /* size of the file that was written; 0: none was */
+} g4_cache_result;
+
+/* g4_extend with a cache on disk, which finds prompts again by content: begins with the file that gives the longest exact prefix of
+ * `tokens`, if that is more than the session holds, evaluates the rest, and keeps the new state there. A cache that cannot be used makes
+ * the call slower but never fail. All or nothing.
+ * shape:   tokens [token_count], a whole conversation
+ * errors:  as g4_prefill; G4_ERR_ARGUMENT (no path)
+ * owner:   result may be NULL; all arguments are read during the call only; options as g4_extend
+ * threads: one call at a time per session; any number of sessions and processes per folder
+ * since:   1 */
+G4_API g4_status g4_extend_cached(g4_cache_result* result, g4_session* session, const int32_t* tokens, size_t token_count,
+                                  const g4_cache_options* cache, const g4_prefill_options* options);
+
 /* Writes the session's state (tokens, keys and values, logits) to a file: temporary file, sync, rename. If it fails, an old file of this
  * name stays whole.
  * shape:   *written_bytes is the file's size (may be NULL)
@@ -468,7 +497,8 @@ G4_API g4_status g4_extend(size_t* reused_count, g4_session* session, const int3
  * since:   1 */
 G4_API g4_status g4_save_kv(uint64_t* written_bytes, g4_session* session, const char* path);
 
-/* Replaces the session's state by that of a file. Going on from it gives the same bits as never having saved. With tokens (a prompt),
+/* Replaces the session's state by that of a file. Going on from it gives the same bits as never having saved
+ * (with the same precision and cpu). With tokens (a prompt),
  * restores only the longest common prefix with them that is exact, so that evaluating tokens[*restored_count ...] gives the prompt's
  * logits; if *restored_count equals token_count, they are there already. All or nothing: everything is verified before it is used.
  * shape:   tokens [token_count] or NULL, 0; *restored_count positions (may be NULL), 0 if nothing fits: the session is then empty
@@ -485,7 +515,7 @@ typedef struct g4_kv_probe_result {
   uint64_t position_count;
   uint64_t file_bytes;
   uint8_t model[16];  /* fingerprint of the model it was saved with: configuration and samples of the weights */
-  char kv_type[8];    /* "f16", "f32" */
+  char kv_type[8];    /* "f16", "f32", "q8_0" */
 } g4_kv_probe_result;
 
 /* Reads a KV file's header only.

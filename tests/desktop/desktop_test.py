@@ -55,7 +55,7 @@ def it_builds_with_an_installed_g4():
 
 @test
 def a_person_can_use_it():
-    test_program = os.path.join(WINDOW, "chat_window_test")
+    test_program = os.path.join(WINDOW, "use_chat_window")
     if not os.path.exists(test_program):
         raise Skip("it was not built")
     os.makedirs(PICTURES, exist_ok=True)

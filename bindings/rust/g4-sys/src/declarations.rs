@@ -94,6 +94,8 @@ pub type g4_kv_type = i32;
 pub const G4_KV_DEFAULT: g4_kv_type = 0;
 pub const G4_KV_F16: g4_kv_type = 1;
 pub const G4_KV_F32: g4_kv_type = 2;
+/// 8 bits, a scale per 32 values: half the memory of f16 (docs/KV.md says what it costs)
+pub const G4_KV_Q8_0: g4_kv_type = 3;
 pub type g4_precision = i32;
 
 /// int8 activations (scale per 32 values) against quantised weights: fast
@@ -120,8 +122,8 @@ pub struct g4_session_options {
     pub ple_path: *const c_char,
     /// tokens a prefill step takes at most; 0: 256. Does not change results
     pub chunk_count: u32,
-    /// 0
-    pub reserved: u32,
+    /// positions that sliding layers keep beyond their window, for exact rewinds; 0: 256
+    pub rewind_count: u32,
     /// G4_EVENT_LOAD while opening; NULL: none
     pub callback: Option<g4_event_callback>,
     pub payload: *mut c_void,
@@ -293,6 +295,32 @@ pub const G4_TRUNCATE_REEVALUATE: u32 = 1;
 
 // Never the same prompt twice
 
+/// path is one KV file, of the last prompt, instead of a folder
+pub const G4_CACHE_FILE: u32 = 1;
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct g4_cache_options {
+    pub struct_size: u32,
+    /// G4_CACHE_...
+    pub flags: u32,
+    /// a folder, made if it is missing; any number of processes may share it
+    pub path: *const c_char,
+    /// of a folder: the files that were unused for longest go when all take more; 0: 4 GiB
+    pub limit_bytes: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct g4_cache_result {
+    pub struct_size: u32,
+    /// what was wrong with the cache (g4_last_error says more), else G4_OK: a file of another model or a damaged one, which is passed over and replaced; or the new file could not be written
+    pub cache_status: g4_status,
+    /// positions kept or restored instead of evaluated
+    pub reused_count: usize,
+    /// size of the file that was written; 0: none was
+    pub written_bytes: u64,
+}
+
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct g4_kv_probe_result {
@@ -302,7 +330,7 @@ pub struct g4_kv_probe_result {
     pub file_bytes: u64,
     /// fingerprint of the model it was saved with: configuration and samples of the weights
     pub model: [u8; 16],
-    /// "f16", "f32"
+    /// "f16", "f32", "q8_0"
     pub kv_type: [c_char; 8],
 }
 
@@ -684,6 +712,17 @@ extern "C" {
     /// - since: 1
     pub fn g4_extend(reused_count: *mut usize, session: *mut g4_session, tokens: *const i32, token_count: usize, options: *const g4_prefill_options) -> g4_status;
 
+    /// g4_extend with a cache on disk, which finds prompts again by content: begins with the file that gives the longest exact prefix of
+    /// `tokens`, if that is more than the session holds, evaluates the rest, and keeps the new state there. A cache that cannot be used makes
+    /// the call slower but never fail. All or nothing.
+    ///
+    /// - shape: tokens \[token_count\], a whole conversation
+    /// - errors: as g4_prefill; G4_ERR_ARGUMENT (no path)
+    /// - owner: result may be NULL; all arguments are read during the call only; options as g4_extend
+    /// - threads: one call at a time per session; any number of sessions and processes per folder
+    /// - since: 1
+    pub fn g4_extend_cached(result: *mut g4_cache_result, session: *mut g4_session, tokens: *const i32, token_count: usize, cache: *const g4_cache_options, options: *const g4_prefill_options) -> g4_status;
+
     /// Writes the session's state (tokens, keys and values, logits) to a file: temporary file, sync, rename. If it fails, an old file of this
     /// name stays whole.
     ///
@@ -694,7 +733,8 @@ extern "C" {
     /// - since: 1
     pub fn g4_save_kv(written_bytes: *mut u64, session: *mut g4_session, path: *const c_char) -> g4_status;
 
-    /// Replaces the session's state by that of a file. Going on from it gives the same bits as never having saved. With tokens (a prompt),
+    /// Replaces the session's state by that of a file. Going on from it gives the same bits as never having saved
+    /// (with the same precision and cpu). With tokens (a prompt),
     /// restores only the longest common prefix with them that is exact, so that evaluating tokens\[\*restored_count ...\] gives the prompt's
     /// logits; if \*restored_count equals token_count, they are there already. All or nothing: everything is verified before it is used.
     ///

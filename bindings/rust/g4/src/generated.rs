@@ -1,3 +1,4 @@
+use crate::Error;
 use g4_sys as ffi;
 use std::time::Duration;
 
@@ -91,4 +92,15 @@ impl Generated {
             decode_time: Duration::from_nanos(result.decode_ns),
         }
     }
+}
+
+/// What came of [`Session::extend_cached`](crate::Session::extend_cached).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cached {
+    /// Positions kept or restored instead of evaluated.
+    pub reused_count: usize,
+    /// Size of the file that was written; 0: none was.
+    pub written_bytes: u64,
+    /// What was wrong with the cache, which was passed over then.
+    pub problem: Option<Error>,
 }

@@ -26,10 +26,10 @@ mod stream;
 mod tokenizer;
 
 pub use error::{Error, Result, Status};
-pub use generated::{Channel, Event, FinishReason, Generated};
+pub use generated::{Cached, Channel, Event, FinishReason, Generated};
 pub use handle::Canceller;
 pub use info::{abi_version, cpus, estimate, probe_kv, version, Info, KvLayer, KvProbe, MemoryEstimate, Stats};
-pub use options::{Chat, ChatTemplate, Generate, KvType, Options, Sampling};
+pub use options::{Cache, Chat, ChatTemplate, Generate, KvType, Options, Sampling};
 pub use session::Session;
 pub use stream::{Piece, Stream};
 pub use tokenizer::{OwnedTokenizer, Tokenizer};

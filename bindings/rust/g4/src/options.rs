@@ -14,6 +14,8 @@ pub enum KvType {
     Default,
     F16,
     F32,
+    /// 8 bits, a scale per 32 values: half the memory of F16.
+    Q8_0,
     Other(i32),
 }
 
@@ -23,6 +25,7 @@ impl KvType {
             ffi::G4_KV_DEFAULT => KvType::Default,
             ffi::G4_KV_F16 => KvType::F16,
             ffi::G4_KV_F32 => KvType::F32,
+            ffi::G4_KV_Q8_0 => KvType::Q8_0,
             other => KvType::Other(other),
         }
     }
@@ -31,6 +34,7 @@ impl KvType {
             KvType::Default => ffi::G4_KV_DEFAULT,
             KvType::F16 => ffi::G4_KV_F16,
             KvType::F32 => ffi::G4_KV_F32,
+            KvType::Q8_0 => ffi::G4_KV_Q8_0,
             KvType::Other(kind) => kind,
         }
     }
@@ -54,6 +58,8 @@ pub struct Options {
     pub ple_read: bool,
     /// Tokens a prefill step takes at most; 0: 256. Does not change results.
     pub chunk_count: u32,
+    /// Positions that sliding layers keep beyond their window, for exact rewinds; 0: 256.
+    pub rewind_count: u32,
 }
 
 /// A C struct with what it points at.
@@ -75,6 +81,7 @@ impl Options {
             cpu: cpu.as_ref().map_or(null(), |text| text.as_ptr()),
             ple_path: ple_path.as_ref().map_or(null(), |text| text.as_ptr()),
             chunk_count: self.chunk_count,
+            rewind_count: self.rewind_count,
             ..init()
         };
         Ok(Raw { c, _kept: [cpu, ple_path] })
@@ -171,6 +178,17 @@ impl Generate {
         };
         Ok(Raw { c, _kept: (sampling, stops, pointers) })
     }
+}
+
+/// Where [`Session::extend_cached`](crate::Session::extend_cached) keeps prompts.
+#[derive(Debug, Clone, Default)]
+pub struct Cache {
+    /// A folder, made if it is missing; any number of processes may share it.
+    pub path: PathBuf,
+    /// `path` is one KV file, of the last prompt, instead of a folder.
+    pub single_file: bool,
+    /// Of a folder: the files that were unused for longest go when all take more; 0: 4 GiB.
+    pub limit_bytes: u64,
 }
 
 /// Which of the two chat formats is written.

@@ -48,7 +48,7 @@ macro_rules! sized {
     ($($name:ident)*) => { $(impl Sized32 for ffi::$name { fn set_size(&mut self, bytes: u32) { self.struct_size = bytes; } })* };
 }
 sized! { g4_session_options g4_memory_estimate g4_chat_options g4_prefill_options g4_sampling g4_generate_options g4_generate_result
-g4_kv_probe_result g4_info g4_kv_layer g4_stats }
+g4_cache_options g4_cache_result g4_kv_probe_result g4_info g4_kv_layer g4_stats }
 
 /// All zero, with its size.
 pub(crate) fn init<T: Sized32>() -> T {

@@ -1,7 +1,7 @@
 use crate::error::check;
 use crate::handle::{Canceller, Handle};
 use crate::raw::{c_path, fill, init, on_event, pointer, Callback};
-use crate::{Error, Event, Generate, Generated, Info, KvLayer, Options, Result, Sampling, Stats, Stream, Tokenizer};
+use crate::{Cache, Cached, Error, Event, Generate, Generated, Info, KvLayer, Options, Result, Sampling, Stats, Stream, Tokenizer};
 use g4_sys as ffi;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -203,6 +203,26 @@ impl Session {
         let mut reused = 0;
         check(unsafe { ffi::g4_extend(&mut reused, self.raw(), pointer(tokens), tokens.len(), std::ptr::null()) })?;
         Ok(reused)
+    }
+
+    /// [`extend`](Self::extend) with a cache on disk, which finds prompts again by content. A cache that cannot be used makes the call
+    /// slower but never fail; the result tells.
+    pub fn extend_cached(&mut self, tokens: &[i32], cache: &Cache) -> Result<Cached> {
+        let path = c_path(&cache.path)?;
+        let options = ffi::g4_cache_options {
+            flags: if cache.single_file { ffi::G4_CACHE_FILE } else { 0 },
+            path: path.as_ptr(),
+            limit_bytes: cache.limit_bytes,
+            ..init()
+        };
+        let mut result: ffi::g4_cache_result = init();
+        let (data, count, no_options) = (pointer(tokens), tokens.len(), std::ptr::null());
+        check(unsafe { ffi::g4_extend_cached(&mut result, self.raw(), data, count, &options, no_options) })?;
+        Ok(Cached {
+            reused_count: result.reused_count,
+            written_bytes: result.written_bytes,
+            problem: check(result.cache_status).err(),
+        })
     }
 
     /// Writes the session's state to a file and returns its bytes. If it fails, an old file of this name stays whole.

@@ -1,5 +1,5 @@
 //! The safe interface, on the demo model.
-use g4::{Chat, Event, FinishReason, Generate, Options, Sampling, Session, Status, Tokenizer};
+use g4::{Cache, Chat, Event, FinishReason, Generate, Options, Sampling, Session, Status, Tokenizer};
 use std::ops::ControlFlow::{Break, Continue};
 use std::path::PathBuf;
 use std::sync::mpsc;
@@ -231,6 +231,26 @@ fn state_is_saved_restored_and_rewound() {
     assert!(other.position() == 2 && other.rewind_min() == 0);
     other.prefill(&prompt[2..]).unwrap();
     assert_eq!(other.logits().unwrap(), logits);
+}
+
+#[test]
+fn prompts_are_kept_in_a_cache() {
+    let cache = Cache { path: temporary("cache"), ..Cache::default() };
+    let _ = fs::remove_dir_all(&cache.path);
+    let options = Options { thread_count: 1, kv_type: g4::KvType::Q8_0, rewind_count: 64, ..Options::default() };
+    let mut counts = Vec::new();
+    for _ in 0..2 {
+        let mut session = Session::open_with(DEMO, &options, |_| Continue(())).unwrap();
+        let prompt = prompt(&session);
+        let cached = session.extend_cached(&prompt, &cache).unwrap();
+        assert_eq!((cached.problem, session.position()), (None, prompt.len()));
+        counts.push((cached.reused_count, cached.written_bytes > 0));
+        let nowhere = Cache { path: PathBuf::from("/proc/no/such"), ..Cache::default() };
+        session.reset().unwrap();
+        assert!(session.extend_cached(&prompt, &nowhere).unwrap().problem.is_some());
+    }
+    assert_eq!(counts[0], (0, true));
+    assert!(counts[1].0 > 0);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 // Made from include/g4/g4.h by tools/make_rust.py.
 types! {
     g4_event { struct_size kind done_count total_count token channel text text_bytes logits logits_count }
-    g4_session_options { struct_size context_count thread_count flags kv_type precision cpu ple_path chunk_count reserved callback payload }
+    g4_session_options { struct_size context_count thread_count flags kv_type precision cpu ple_path chunk_count rewind_count callback payload }
     g4_memory_estimate { struct_size reserved weights_bytes ple_disk_bytes kv_bytes scratch_bytes total_bytes }
     g4_chat_options { struct_size flags chat_template reserved }
     g4_prefill_options { struct_size flags all_logits all_logits_count callback payload }
@@ -9,6 +9,8 @@ types! {
     g4_sampling { struct_size flags temperature top_k top_p min_p repetition_penalty presence_penalty frequency_penalty reserved seed biases bias_count }
     g4_generate_options { struct_size flags prompt prompt_count max_token_count stops stop_count sampling }
     g4_generate_result { struct_size finish_reason prompt_token_count generated_token_count prefill_ns decode_ns reused_token_count }
+    g4_cache_options { struct_size flags path limit_bytes }
+    g4_cache_result { struct_size cache_status reused_count written_bytes }
     g4_kv_probe_result { struct_size has_logits position_count file_bytes model kv_type }
     g4_info { struct_size layer_count hidden_size head_count vocab_count context_count model_context_count sliding_window shared_kv_layer_count ple_size expert_count thread_count weights_bytes ple_bytes kv_type precision architecture name variant quantisation cpu }
     g4_kv_layer { struct_size is_sliding source_layer window kv_head_count head_size offset_bytes }
@@ -46,6 +48,7 @@ constants! {
     G4_KV_DEFAULT,
     G4_KV_F16,
     G4_KV_F32,
+    G4_KV_Q8_0,
     G4_PRECISION_DEFAULT,
     G4_PRECISION_F32,
     G4_SESSION_PLE_READ,
@@ -70,4 +73,5 @@ constants! {
     G4_GENERATE_LOGITS_EVENTS,
     G4_GENERATE_EXTEND,
     G4_TRUNCATE_REEVALUATE,
+    G4_CACHE_FILE,
 }

@@ -231,4 +231,4 @@ class ChatWindowTest : public QObject {
 };
 
 QTEST_MAIN(ChatWindowTest)
-#include "chat_window_test.moc"
+#include "use_chat_window.moc"
