@@ -179,14 +179,24 @@ func TestUseAfterClose(t *testing.T) {
 }
 
 func TestForgottenSessionsCloseThemselves(t *testing.T) {
-	for i := 0; i < 5; i++ {
-		session, err := Open(demo, &Options{ThreadCount: 1})
-		expect(t, err == nil, err)
-		_ = session.Tokenizer()
-	}
-	for i := 0; i < 3; i++ {
+	closed := make(chan *handle, 1)
+	func() {
+		session := must[*Session](t)(Open(demo, &Options{ThreadCount: 1}))
+		must[[]int32](t)(session.Tokenizer().Tokenize("a", false))
+		runtime.SetFinalizer(session.handle, nil)
+		runtime.SetFinalizer(session.handle, func(h *handle) {
+			h.close()
+			closed <- h
+		})
+	}()
+	for {
 		runtime.GC()
-		time.Sleep(time.Millisecond)
+		select {
+		case h := <-closed:
+			expect(t, h.session == nil, "not freed")
+			return
+		case <-time.After(10 * time.Millisecond):
+		}
 	}
 }
 

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// handle keeps a C session alive while it is in use: closing it ends the call that runs, and the last user frees it.
+// handle owns a C session and keeps it alive while it is in use: closing it ends the call that runs, and the last user frees it. It
+// points at nothing of Go, so that its finalizer runs.
 type handle struct {
 	mutex     sync.Mutex
 	session   *C.g4_session

@@ -17,7 +17,7 @@ import (
 // Session is one conversation: weights (shared with forks), KV cache, position. It may be used from any goroutine, but serves one call
 // at a time: a second one meanwhile fails with ErrState. Position, RewindMin, Cancel, Close and Tokenizer may be called at any time.
 type Session struct {
-	handle    handle
+	handle    *handle
 	tokenizer *Tokenizer
 }
 
@@ -66,11 +66,10 @@ type Result struct {
 var Stop = errors.New("stop")
 
 func newSession(session *C.g4_session) *Session {
-	s := &Session{handle: handle{session: session}}
-	s.handle.look()
-	s.tokenizer = &Tokenizer{session: s}
-	runtime.SetFinalizer(s, (*Session).Close)
-	return s
+	h := &handle{session: session}
+	h.look()
+	runtime.SetFinalizer(h, (*handle).close)
+	return &Session{handle: h, tokenizer: &Tokenizer{session: h}}
 }
 
 // Open opens a Gemma 4 GGUF file at position 0. The file must stay unchanged while it is in use.
@@ -102,16 +101,13 @@ func Open(path string, options *Options) (*Session, error) {
 
 // Close frees the session. A call that runs is ended first. Closing twice does nothing; a session that is forgotten closes itself.
 func (s *Session) Close() error {
-	runtime.SetFinalizer(s, nil)
+	runtime.SetFinalizer(s.handle, nil)
 	s.handle.close()
 	return nil
 }
 
 // Cancel ends the call that runs on the session, if any; the session stays usable.
-func (s *Session) Cancel() {
-	s.handle.cancel()
-	runtime.KeepAlive(s)
-}
+func (s *Session) Cancel() { s.handle.cancel() }
 
 // Tokenizer is that of the session, usable until the session is closed.
 func (s *Session) Tokenizer() *Tokenizer { return s.tokenizer }
@@ -132,7 +128,6 @@ func (s *Session) RewindMin() int {
 
 // with makes a call on the session, the only one meanwhile.
 func (s *Session) with(function func(session *C.g4_session) C.g4_status) error {
-	defer runtime.KeepAlive(s)
 	if err := s.handle.acquire(true); err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 
 // Tokenizer is a vocabulary and a chat format. It never changes: use it from any number of goroutines at once.
 type Tokenizer struct {
-	session *Session // whose tokenizer it is, or nil
+	session *handle // whose tokenizer it is, or nil
 	mutex   sync.RWMutex
 	own     *C.g4_tokenizer
 }
@@ -45,14 +45,14 @@ func (t *Tokenizer) Close() {
 
 // with calls function with the C tokenizer, which lives until it returns.
 func (t *Tokenizer) with(function func(tokenizer *C.g4_tokenizer) error) error {
-	defer runtime.KeepAlive(t)
 	if t.session != nil {
-		if err := t.session.handle.acquire(false); err != nil {
+		if err := t.session.acquire(false); err != nil {
 			return err
 		}
-		defer t.session.handle.release(false)
-		return function(C.g4_session_tokenizer(t.session.handle.session))
+		defer t.session.release(false)
+		return function(C.g4_session_tokenizer(t.session.session))
 	}
+	defer runtime.KeepAlive(t)
 	t.mutex.RLock()
 	defer t.mutex.RUnlock()
 	if t.own == nil {

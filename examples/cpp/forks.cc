@@ -20,7 +20,9 @@ std::string go_on(g4::Session session, uint64_t seed) {
 }
 
 void several(const std::string& model, const std::string& prompt, size_t count) {
-  g4::Session session = g4::Session::open(model);
+  g4_session_options options = {};
+  options.thread_count = 1;  // for each of the forks, which run at the same time
+  g4::Session session = g4::Session::open(model, options);
   session.prefill(session.tokenizer().tokenize(prompt, G4_TOKENIZE_BOS));
   std::vector<std::string> answers(count);
   std::vector<std::thread> threads;
