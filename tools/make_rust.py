@@ -13,7 +13,8 @@ PRIMITIVES = {"char": "c_char", "float": "f32", "double": "f64", "void": "c_void
 ALIASES = {alias.name: alias.type for alias in header.items(header.Alias)}
 # A constant has the type of the alias it belongs to; flags end in u.
 OWNERS = {"G4_OK": "g4_status", "G4_ERR_": "g4_status", "G4_EVENT_": "g4_event_kind", "G4_CHANNEL_": "g4_channel", "G4_KV_": "g4_kv_type",
-          "G4_PRECISION_": "g4_precision", "G4_TEMPLATE_": "g4_chat_template", "G4_FINISH_": "g4_finish_reason"}
+          "G4_PRECISION_": "g4_precision", "G4_TEMPLATE_": "g4_chat_template", "G4_FINISH_": "g4_finish_reason",
+          "G4_SAMPLE_": "g4_sample_type"}
 
 
 def rust_type(c):

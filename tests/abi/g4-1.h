@@ -121,6 +121,7 @@ typedef int32_t (*g4_event_callback)(const g4_event* event, void* payload);
 /* ---- Opening ------------------------------------------------------------------------------------------------------------- */
 
 typedef struct g4_session g4_session;     /* weights + disk embedding + KV registry + KV cache */
+typedef struct g4_media g4_media;         /* a picture, sound or video, encoded */
 typedef struct g4_tokenizer g4_tokenizer; /* vocabulary and chat format */
 
 typedef int32_t g4_kv_type;
@@ -148,6 +149,7 @@ typedef struct g4_session_options {
   uint32_t rewind_count;  /* positions that sliding layers keep beyond their window, for exact rewinds; 0: 256 */
   g4_event_callback callback; /* G4_EVENT_LOAD while opening; NULL: none */
   void* payload;
+  const char* mmproj_path; /* GGUF with the vision and audio towers that go with the model; NULL: it neither sees nor hears */
 } g4_session_options;
 
 /* Opens a Gemma 4 GGUF file and returns a session at position 0.
@@ -252,6 +254,8 @@ typedef struct g4_chat_options {
   uint32_t flags; /* G4_CHAT_... */
   g4_chat_template chat_template;
   uint32_t reserved; /* 0 */
+  const g4_media* const* media; /* [media_count] one for each media part of the messages, in order; NULL: those parts become */
+  size_t media_count;           /* placeholders alone */
 } g4_chat_options;
 
 /* A conversation to the exact text of the official Gemma 4 template, for looking at. To evaluate it, use g4_chat_tokenize: text that
@@ -284,6 +288,107 @@ G4_API g4_status g4_chat_tokenize(int32_t* tokens, size_t capacity, size_t* need
  * since:   1 */
 G4_API g4_status g4_chat_parse(char* json, size_t capacity, size_t* needed, const g4_tokenizer* tokenizer, const int32_t* tokens,
                                size_t token_count);
+
+/* ---- Pictures, sounds, videos -------------------------------------------------------------------------------------------- */
+
+/* A g4_media stands in a prompt as tokens like text: g4_chat_tokenize and g4_media_tokens give them. Those of its rows are negative and
+ * made of its content: where token lists are compared (g4_extend, g4_load_kv), the same picture counts as the same and another one does
+ * not. Evaluating them takes the g4_media they are of: keep it until they are evaluated. Any session of the model (a fork) may do so. A
+ * picture is evaluated whole, and kept or forgotten whole by g4_extend and g4_truncate. */
+
+typedef struct g4_image {
+  uint32_t struct_size;
+  uint32_t width;         /* pixels, 1 to 65536 */
+  uint32_t height;
+  uint32_t channel_count; /* 3: RGB; 4: RGBA, alpha is ignored */
+  const uint8_t* pixels;  /* 8 bits a channel, rows from the top */
+  size_t stride_bytes;    /* from a row to the next; 0: width * channel_count */
+} g4_image;
+
+typedef int32_t g4_sample_type;
+#define G4_SAMPLE_F32 1 /* float, -1 to 1 */
+#define G4_SAMPLE_I16 2 /* int16_t */
+
+typedef struct g4_sound {
+  uint32_t struct_size;
+  g4_sample_type sample_type;
+  uint32_t rate;          /* instants a second, 1000 to 384000; resampled to 16000 */
+  uint32_t channel_count; /* 1 to 32, side by side; their mean is heard */
+  const void* samples;    /* [instant_count, channel_count] */
+  uint64_t instant_count;
+} g4_sound;
+
+#define G4_SOUND_SPLIT 1u /* cut a sound of more than 30 s into clips of about equal length; g4_media_part says where */
+
+/* Encodes a picture. token_budget: the most tokens it may take, 70, 140, 280, 560 or 1120; 0: 280. More show finer detail.
+ * shape:   as g4_image says
+ * errors:  G4_ERR_ARGUMENT (no image, or a budget that is none), G4_ERR_UNSUPPORTED (no mmproj_path, or towers that do not see or lack
+ *          positions for an image this long), G4_ERR_CANCELLED, G4_ERR_STATE. On error *out is NULL.
+ * owner:   caller frees *out with g4_media_free; pixels are read during the call only
+ * threads: counts as a call on the session
+ * since:   1 */
+G4_API g4_status g4_encode_image(g4_media** out, g4_session* session, const g4_image* image, uint32_t token_budget);
+
+/* Encodes frames of a video and the times they are of, which the prompt will tell as mm:ss. token_budget: of a frame; 0: 70.
+ * shape:   frames, times_ns [frame_count], frame_count >= 1
+ * errors:  as g4_encode_image
+ * owner:   as g4_encode_image
+ * threads: counts as a call on the session
+ * since:   1 */
+G4_API g4_status g4_encode_video(g4_media** out, g4_session* session, const g4_image* const* frames, const uint64_t* times_ns,
+                                 size_t frame_count, uint32_t token_budget);
+
+/* Encodes a sound, about 25 tokens a second.
+ * shape:   as g4_sound says
+ * errors:  G4_ERR_ARGUMENT (no samples, fewer than make a token, more than 30 s without G4_SOUND_SPLIT, more than an hour with it, a
+ *          sample that is no number), G4_ERR_UNSUPPORTED (no mmproj_path, or towers that do not hear), G4_ERR_CANCELLED, G4_ERR_STATE.
+ *          On error *out is NULL.
+ * owner:   caller frees *out with g4_media_free; samples are read during the call only
+ * threads: counts as a call on the session
+ * since:   1 */
+G4_API g4_status g4_encode_sound(g4_media** out, g4_session* session, const g4_sound* sound, uint32_t flags);
+
+/* Frees a g4_media. NULL is a no-op. Its tokens can be evaluated no more, unless another g4_media has the same content.
+ * shape: -  errors: none  owner: ends the media  threads: any one  since: 1 */
+G4_API void g4_media_free(g4_media* media);
+
+/* Tokens that the rows of a picture of this size will take, before encoding it; a video frame's are the same.
+ * shape: -  errors: G4_ERR_ARGUMENT  owner: fills *token_count  threads: any  since: 1 */
+G4_API g4_status g4_image_tokens(uint64_t* token_count, uint32_t width, uint32_t height, uint32_t token_budget);
+
+/* Tokens that the rows of a sound of this length will take, before encoding it.
+ * shape: -  errors: as g4_encode_sound  owner: fills *token_count  threads: any  since: 1 */
+G4_API g4_status g4_sound_tokens(uint64_t* token_count, uint64_t instant_count, uint32_t rate, uint32_t flags);
+
+#define G4_MEDIA_ROWS_ONLY 1u /* without the control tokens and times around the rows */
+
+/* The tokens of a g4_media as they stand in a prompt: begin, rows, end; for each frame of a video also its time.
+ * shape:   tokens [capacity]; *needed ids
+ * errors:  G4_ERR_BUFFER, G4_ERR_UNSUPPORTED (a vocabulary without the control tokens)
+ * owner:   fills the caller's buffer; tokenizer may be NULL with G4_MEDIA_ROWS_ONLY
+ * threads: any
+ * since:   1 */
+G4_API g4_status g4_media_tokens(int32_t* tokens, size_t capacity, size_t* needed, const g4_media* media, const g4_tokenizer* tokenizer,
+                                 uint32_t flags);
+
+typedef struct g4_media_part {
+  uint32_t struct_size;
+  uint32_t reserved;
+  uint64_t begin_ns;  /* of a sound's clip; of a frame: its time */
+  uint64_t end_ns;
+  size_t row_count;   /* its tokens */
+  size_t row_width;   /* the model's hidden size */
+  const float* rows;  /* [row_count, row_width], as the network takes them */
+} g4_media_part;
+
+/* Parts of a g4_media: 1, the clips of a sound, or the frames of a video; 0 for NULL.
+ * shape: -  errors: none  owner: -  threads: any  since: 1 */
+G4_API size_t g4_media_part_count(const g4_media* media);
+
+/* One part of a g4_media.
+ * shape: index < g4_media_part_count  errors: G4_ERR_ARGUMENT  owner: fills *part; rows are valid as long as the media  threads: any
+ * since: 1 */
+G4_API g4_status g4_media_get_part(g4_media_part* part, const g4_media* media, size_t index);
 
 /* ---- Evaluating ---------------------------------------------------------------------------------------------------------- */
 
@@ -441,7 +546,7 @@ G4_API size_t g4_rewind_min(const g4_session* session);
 /* Forgets all from `position` on; going on from there gives exactly what it would have given the first time. The logits are gone unless
  * nothing was removed, or something was evaluated again.
  * shape:   position <= g4_position
- * errors:  G4_ERR_ARGUMENT (beyond the end), G4_ERR_STATE (not exact there: names positions that are); with G4_TRUNCATE_REEVALUATE as
+ * errors:  G4_ERR_ARGUMENT (beyond the end, or within a picture or sound), G4_ERR_STATE (not exact there: names positions that are); with G4_TRUNCATE_REEVALUATE as
  *          g4_prefill
  * owner:   -
  * threads: one call at a time per session
@@ -554,6 +659,8 @@ typedef struct g4_info {
   const char* variant;          /* "E2B", "E4B", "31B", "26B-A4B", or "custom" */
   const char* quantisation;     /* the type of most weights: "Q4_0" */
   const char* cpu;              /* the kernel row in use */
+  uint32_t can_see;             /* 1: g4_encode_image works */
+  uint32_t can_hear;            /* 1: g4_encode_sound works */
 } g4_info;
 
 /* What the session runs.

@@ -4,14 +4,14 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
 from harness import DEMO, Skip, expect, main, program, source_path, test  # noqa: E402
 
 BUILD = os.path.dirname(os.path.dirname(program()))
 KENYA = '[{"role": "user", "content": "What is the capital of Kenya?"}]'
-scratch = tempfile.TemporaryDirectory()
+# Both stay: Go's cache does not notice when pkg-config names another folder.
+CACHE, PREFIX = os.path.join(BUILD, "go-cache"), os.path.join(BUILD, "go-prefix")
 
 
 def run(*command, environment=None, **options):
@@ -23,9 +23,8 @@ def run(*command, environment=None, **options):
 
 def installed():
     """The folder of libg4.so of an installed g4."""
-    if not os.listdir(scratch.name):
-        run("cmake", "--install", BUILD, "--prefix", scratch.name)
-    return next(folder for folder, _, files in os.walk(scratch.name) if "libg4.so" in files)
+    run("cmake", "--install", BUILD, "--prefix", PREFIX)
+    return next(folder for folder, _, files in os.walk(PREFIX) if "libg4.so" in files)
 
 
 def go(*arguments, folder="bindings/go"):
@@ -33,7 +32,7 @@ def go(*arguments, folder="bindings/go"):
         raise Skip("no go here")
     library = installed()
     return run("go", *arguments, cwd=source_path(folder), environment={
-        "PKG_CONFIG_PATH": os.path.join(library, "pkgconfig"), "LD_LIBRARY_PATH": library, "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=mod",
+        "PKG_CONFIG_PATH": os.path.join(library, "pkgconfig"), "LD_LIBRARY_PATH": library, "GOCACHE": CACHE, "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=mod",
         "GOPROXY": "off", "CGO_ENABLED": "1"})
 
 

@@ -81,6 +81,13 @@ pub struct g4_session {
     _not_send_sync_unpin: PhantomData<(*mut u8, PhantomPinned)>,
 }
 
+/// a picture, sound or video, encoded
+#[repr(C)]
+pub struct g4_media {
+    _opaque: [u8; 0],
+    _not_send_sync_unpin: PhantomData<(*mut u8, PhantomPinned)>,
+}
+
 /// vocabulary and chat format
 #[repr(C)]
 pub struct g4_tokenizer {
@@ -127,6 +134,8 @@ pub struct g4_session_options {
     /// G4_EVENT_LOAD while opening; NULL: none
     pub callback: Option<g4_event_callback>,
     pub payload: *mut c_void,
+    /// GGUF with the vision and audio towers that go with the model; NULL: it neither sees nor hears
+    pub mmproj_path: *const c_char,
 }
 
 #[repr(C)]
@@ -174,6 +183,67 @@ pub struct g4_chat_options {
     pub chat_template: g4_chat_template,
     /// 0
     pub reserved: u32,
+    /// \[media_count\] one for each media part of the messages, in order; NULL: those parts become
+    pub media: *const *const g4_media,
+    /// placeholders alone
+    pub media_count: usize,
+}
+
+// Pictures, sounds, videos
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct g4_image {
+    pub struct_size: u32,
+    /// pixels, 1 to 65536
+    pub width: u32,
+    pub height: u32,
+    /// 3: RGB; 4: RGBA, alpha is ignored
+    pub channel_count: u32,
+    /// 8 bits a channel, rows from the top
+    pub pixels: *const u8,
+    /// from a row to the next; 0: width \* channel_count
+    pub stride_bytes: usize,
+}
+
+pub type g4_sample_type = i32;
+
+/// float, -1 to 1
+pub const G4_SAMPLE_F32: g4_sample_type = 1;
+/// int16_t
+pub const G4_SAMPLE_I16: g4_sample_type = 2;
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct g4_sound {
+    pub struct_size: u32,
+    pub sample_type: g4_sample_type,
+    /// instants a second, 1000 to 384000; resampled to 16000
+    pub rate: u32,
+    /// 1 to 32, side by side; their mean is heard
+    pub channel_count: u32,
+    /// \[instant_count, channel_count\]
+    pub samples: *const c_void,
+    pub instant_count: u64,
+}
+
+/// cut a sound of more than 30 s into clips of about equal length; g4_media_part says where
+pub const G4_SOUND_SPLIT: u32 = 1;
+/// without the control tokens and times around the rows
+pub const G4_MEDIA_ROWS_ONLY: u32 = 1;
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct g4_media_part {
+    pub struct_size: u32,
+    pub reserved: u32,
+    /// of a sound's clip; of a frame: its time
+    pub begin_ns: u64,
+    pub end_ns: u64,
+    /// its tokens
+    pub row_count: usize,
+    /// the model's hidden size
+    pub row_width: usize,
+    /// \[row_count, row_width\], as the network takes them
+    pub rows: *const f32,
 }
 
 // Evaluating
@@ -371,6 +441,10 @@ pub struct g4_info {
     pub quantisation: *const c_char,
     /// the kernel row in use
     pub cpu: *const c_char,
+    /// 1: g4_encode_image works
+    pub can_see: u32,
+    /// 1: g4_encode_sound works
+    pub can_hear: u32,
 }
 
 #[repr(C)]
@@ -589,6 +663,87 @@ extern "C" {
     /// - since: 1
     pub fn g4_chat_parse(json: *mut c_char, capacity: usize, needed: *mut usize, tokenizer: *const g4_tokenizer, tokens: *const i32, token_count: usize) -> g4_status;
 
+    /// Encodes a picture. token_budget: the most tokens it may take, 70, 140, 280, 560 or 1120; 0: 280. More show finer detail.
+    ///
+    /// - shape: as g4_image says
+    /// - errors: G4_ERR_ARGUMENT (no image, or a budget that is none), G4_ERR_UNSUPPORTED (no mmproj_path, or towers that do not see or lack positions for an image this long), G4_ERR_CANCELLED, G4_ERR_STATE. On error \*out is NULL.
+    /// - owner: caller frees \*out with g4_media_free; pixels are read during the call only
+    /// - threads: counts as a call on the session
+    /// - since: 1
+    pub fn g4_encode_image(out: *mut *mut g4_media, session: *mut g4_session, image: *const g4_image, token_budget: u32) -> g4_status;
+
+    /// Encodes frames of a video and the times they are of, which the prompt will tell as mm:ss. token_budget: of a frame; 0: 70.
+    ///
+    /// - shape: frames, times_ns \[frame_count\], frame_count \>= 1
+    /// - errors: as g4_encode_image
+    /// - owner: as g4_encode_image
+    /// - threads: counts as a call on the session
+    /// - since: 1
+    pub fn g4_encode_video(out: *mut *mut g4_media, session: *mut g4_session, frames: *const *const g4_image, times_ns: *const u64, frame_count: usize, token_budget: u32) -> g4_status;
+
+    /// Encodes a sound, about 25 tokens a second.
+    ///
+    /// - shape: as g4_sound says
+    /// - errors: G4_ERR_ARGUMENT (no samples, fewer than make a token, more than 30 s without G4_SOUND_SPLIT, more than an hour with it, a sample that is no number), G4_ERR_UNSUPPORTED (no mmproj_path, or towers that do not hear), G4_ERR_CANCELLED, G4_ERR_STATE. On error \*out is NULL.
+    /// - owner: caller frees \*out with g4_media_free; samples are read during the call only
+    /// - threads: counts as a call on the session
+    /// - since: 1
+    pub fn g4_encode_sound(out: *mut *mut g4_media, session: *mut g4_session, sound: *const g4_sound, flags: u32) -> g4_status;
+
+    /// Frees a g4_media. NULL is a no-op. Its tokens can be evaluated no more, unless another g4_media has the same content.
+    ///
+    /// - shape: -
+    /// - errors: none
+    /// - owner: ends the media
+    /// - threads: any one
+    /// - since: 1
+    pub fn g4_media_free(media: *mut g4_media);
+
+    /// Tokens that the rows of a picture of this size will take, before encoding it; a video frame's are the same.
+    ///
+    /// - shape: -
+    /// - errors: G4_ERR_ARGUMENT
+    /// - owner: fills \*token_count
+    /// - threads: any
+    /// - since: 1
+    pub fn g4_image_tokens(token_count: *mut u64, width: u32, height: u32, token_budget: u32) -> g4_status;
+
+    /// Tokens that the rows of a sound of this length will take, before encoding it.
+    ///
+    /// - shape: -
+    /// - errors: as g4_encode_sound
+    /// - owner: fills \*token_count
+    /// - threads: any
+    /// - since: 1
+    pub fn g4_sound_tokens(token_count: *mut u64, instant_count: u64, rate: u32, flags: u32) -> g4_status;
+
+    /// The tokens of a g4_media as they stand in a prompt: begin, rows, end; for each frame of a video also its time.
+    ///
+    /// - shape: tokens \[capacity\]; \*needed ids
+    /// - errors: G4_ERR_BUFFER, G4_ERR_UNSUPPORTED (a vocabulary without the control tokens)
+    /// - owner: fills the caller's buffer; tokenizer may be NULL with G4_MEDIA_ROWS_ONLY
+    /// - threads: any
+    /// - since: 1
+    pub fn g4_media_tokens(tokens: *mut i32, capacity: usize, needed: *mut usize, media: *const g4_media, tokenizer: *const g4_tokenizer, flags: u32) -> g4_status;
+
+    /// Parts of a g4_media: 1, the clips of a sound, or the frames of a video; 0 for NULL.
+    ///
+    /// - shape: -
+    /// - errors: none
+    /// - owner: -
+    /// - threads: any
+    /// - since: 1
+    pub fn g4_media_part_count(media: *const g4_media) -> usize;
+
+    /// One part of a g4_media.
+    ///
+    /// - shape: index \< g4_media_part_count
+    /// - errors: G4_ERR_ARGUMENT
+    /// - owner: fills \*part; rows are valid as long as the media
+    /// - threads: any
+    /// - since: 1
+    pub fn g4_media_get_part(part: *mut g4_media_part, media: *const g4_media, index: usize) -> g4_status;
+
     /// Appends tokens to the KV cache; afterwards g4_logits gives the logits after the last of them. All or nothing: on error the
     /// position is unchanged.
     ///
@@ -696,7 +851,7 @@ extern "C" {
     /// nothing was removed, or something was evaluated again.
     ///
     /// - shape: position \<= g4_position
-    /// - errors: G4_ERR_ARGUMENT (beyond the end), G4_ERR_STATE (not exact there: names positions that are); with G4_TRUNCATE_REEVALUATE as g4_prefill
+    /// - errors: G4_ERR_ARGUMENT (beyond the end, or within a picture or sound), G4_ERR_STATE (not exact there: names positions that are); with G4_TRUNCATE_REEVALUATE as g4_prefill
     /// - owner: -
     /// - threads: one call at a time per session
     /// - since: 1
