@@ -100,6 +100,10 @@ pub struct Info {
     pub kv_type: KvType,
     /// float32 activations everywhere.
     pub precise: bool,
+    /// [`Session::encode_image`](crate::Session::encode_image) works.
+    pub can_see: bool,
+    /// [`Session::encode_sound`](crate::Session::encode_sound) works.
+    pub can_hear: bool,
 }
 
 impl Info {
@@ -126,6 +130,8 @@ impl Info {
             ple_bytes: info.ple_bytes,
             kv_type: KvType::from_raw(info.kv_type),
             precise: info.precision == ffi::G4_PRECISION_F32,
+            can_see: info.can_see != 0,
+            can_hear: info.can_hear != 0,
         }
     }
 }

@@ -60,6 +60,8 @@ pub struct Options {
     pub chunk_count: u32,
     /// Positions that sliding layers keep beyond their window, for exact rewinds; 0: 256.
     pub rewind_count: u32,
+    /// A GGUF file with the vision and audio towers that go with the model; None: it neither sees nor hears.
+    pub mmproj_path: Option<PathBuf>,
 }
 
 /// A C struct with what it points at.
@@ -69,9 +71,10 @@ pub(crate) struct Raw<T, Kept> {
 }
 
 impl Options {
-    pub(crate) fn raw(&self) -> Result<Raw<ffi::g4_session_options, [Option<CString>; 2]>> {
+    pub(crate) fn raw(&self) -> Result<Raw<ffi::g4_session_options, [Option<CString>; 3]>> {
         let cpu = self.cpu.as_deref().map(|name| c_string(name, "cpu")).transpose()?;
         let ple_path = self.ple_path.as_deref().map(c_path).transpose()?;
+        let mmproj_path = self.mmproj_path.as_deref().map(c_path).transpose()?;
         let c = ffi::g4_session_options {
             context_count: self.context_count,
             thread_count: self.thread_count,
@@ -82,9 +85,10 @@ impl Options {
             ple_path: ple_path.as_ref().map_or(null(), |text| text.as_ptr()),
             chunk_count: self.chunk_count,
             rewind_count: self.rewind_count,
+            mmproj_path: mmproj_path.as_ref().map_or(null(), |text| text.as_ptr()),
             ..init()
         };
-        Ok(Raw { c, _kept: [cpu, ple_path] })
+        Ok(Raw { c, _kept: [cpu, ple_path, mmproj_path] })
     }
 }
 

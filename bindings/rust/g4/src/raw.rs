@@ -47,7 +47,7 @@ pub(crate) trait Sized32: Copy {
 macro_rules! sized {
     ($($name:ident)*) => { $(impl Sized32 for ffi::$name { fn set_size(&mut self, bytes: u32) { self.struct_size = bytes; } })* };
 }
-sized! { g4_session_options g4_memory_estimate g4_chat_options g4_prefill_options g4_sampling g4_generate_options g4_generate_result
+sized! { g4_image g4_sound g4_media_part g4_session_options g4_memory_estimate g4_chat_options g4_prefill_options g4_sampling g4_generate_options g4_generate_result
 g4_cache_options g4_cache_result g4_kv_probe_result g4_info g4_kv_layer g4_stats }
 
 /// All zero, with its size.

@@ -1,12 +1,17 @@
 use crate::error::check;
 use crate::handle::{Canceller, Handle};
+use crate::media::encode;
 use crate::raw::{c_path, fill, init, on_event, pointer, Callback};
-use crate::{Cache, Cached, Error, Event, Generate, Generated, Info, KvLayer, Options, Result, Sampling, Stats, Stream, Tokenizer};
+use crate::{
+    Cache, Cached, Error, Event, Generate, Generated, Image, Info, KvLayer, Media, Options, Result, Sampling, Sound, Stats, Stream,
+    Tokenizer,
+};
 use g4_sys as ffi;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::ptr::null_mut;
 use std::slice;
+use std::time::Duration;
 
 /// One conversation: weights (shared with forks), KV cache, position.
 ///
@@ -223,6 +228,29 @@ impl Session {
             written_bytes: result.written_bytes,
             problem: check(result.cache_status).err(),
         })
+    }
+
+    /// Encodes a picture. `token_budget`: the most tokens it may take, 70, 140, 280, 560 or 1120; 0: 280.
+    pub fn encode_image(&mut self, image: &Image<'_>, token_budget: u32) -> Result<Media> {
+        let image = image.raw()?;
+        encode(|out| unsafe { ffi::g4_encode_image(out, self.raw(), &image, token_budget) })
+    }
+
+    /// Encodes frames of a video and the times they are of. `token_budget`: of a frame; 0: 70.
+    pub fn encode_video(&mut self, frames: &[(Image<'_>, Duration)], token_budget: u32) -> Result<Media> {
+        let images = frames.iter().map(|(image, _)| image.raw()).collect::<Result<Vec<_>>>()?;
+        let images: Vec<_> = images.iter().map(|image| image as *const ffi::g4_image).collect();
+        let times: Vec<_> = frames.iter().map(|(_, time)| time.as_nanos() as u64).collect();
+        encode(|out| unsafe {
+            ffi::g4_encode_video(out, self.raw(), pointer(&images), pointer(&times), frames.len(), token_budget)
+        })
+    }
+
+    /// Encodes a sound. `split`: cut one of more than 30 s into clips.
+    pub fn encode_sound(&mut self, sound: &Sound<'_>, split: bool) -> Result<Media> {
+        let sound = sound.raw();
+        let flags = if split { ffi::G4_SOUND_SPLIT } else { 0 };
+        encode(|out| unsafe { ffi::g4_encode_sound(out, self.raw(), &sound, flags) })
     }
 
     /// Writes the session's state to a file and returns its bytes. If it fails, an old file of this name stays whole.

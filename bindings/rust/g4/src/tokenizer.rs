@@ -1,6 +1,6 @@
 use crate::error::check;
 use crate::raw::{c_path, fill, pointer};
-use crate::{Chat, Result};
+use crate::{Chat, Media, Result};
 use g4_sys as ffi;
 use std::ops::Deref;
 use std::path::Path;
@@ -24,6 +24,10 @@ impl Tokenizer {
 
     pub(crate) unsafe fn from_raw<'a>(handle: *const ffi::g4_tokenizer) -> Option<&'a Tokenizer> {
         handle.cast::<Tokenizer>().as_ref()
+    }
+
+    pub(crate) fn raw(&self) -> *const ffi::g4_tokenizer {
+        &self.0
     }
 
     /// Ids of a text; everything in it is plain text. `bos`: put `<bos>` in front.
@@ -76,7 +80,13 @@ impl Tokenizer {
 
     /// A conversation (JSON) as the ids to evaluate, `<bos>` included. No message can forge a turn or a tool call.
     pub fn chat_tokenize(&self, conversation: &str, options: &Chat) -> Result<Vec<i32>> {
-        let options = options.raw();
+        self.chat_tokenize_with(conversation, options, &[])
+    }
+
+    /// [`chat_tokenize`](Self::chat_tokenize) with one media for each media part of the messages, in order.
+    pub fn chat_tokenize_with(&self, conversation: &str, options: &Chat, media: &[&Media]) -> Result<Vec<i32>> {
+        let media: Vec<_> = media.iter().map(|media| media.raw() as *const ffi::g4_media).collect();
+        let options = ffi::g4_chat_options { media: pointer(&media), media_count: media.len(), ..options.raw() };
         fill(conversation.len() + 64, |data, capacity, needed| unsafe {
             let (text, length) = (conversation.as_ptr().cast(), conversation.len());
             ffi::g4_chat_tokenize(data, capacity, needed, &self.0, text, length, &options)

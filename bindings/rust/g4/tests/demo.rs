@@ -1,8 +1,9 @@
 //! The safe interface, on the demo model.
-use g4::{Cache, Chat, Event, FinishReason, Generate, Options, Sampling, Session, Status, Tokenizer};
+use g4::{Cache, Chat, Event, FinishReason, Generate, Image, Options, Samples, Sampling, Session, Sound, Status, Tokenizer};
 use std::ops::ControlFlow::{Break, Continue};
 use std::path::PathBuf;
 use std::sync::mpsc;
+use std::time::Duration;
 use std::{fs, mem, panic, thread};
 
 const KENYA: &str = r#"[{"role": "user", "content": "What is the capital of Kenya?"}]"#;
@@ -251,6 +252,42 @@ fn prompts_are_kept_in_a_cache() {
     }
     assert_eq!(counts[0], (0, true));
     assert!(counts[1].0 > 0);
+}
+
+#[test]
+fn pictures_and_sounds_stand_in_prompts() {
+    let towers = PathBuf::from(DEMO).with_file_name("mmproj-g4-demo-bf16.gguf");
+    let options = Options { thread_count: 1, mmproj_path: Some(towers), ..Options::default() };
+    let mut session = Session::open_with(DEMO, &options, |_| Continue(())).unwrap();
+    let info = session.info().unwrap();
+    assert!(info.can_see && info.can_hear);
+    let mut pixels = Vec::new();
+    for at in 0..96 * 96 {
+        let (x, y) = (at % 96 - 48, at / 96 - 48);
+        pixels.extend(if x * x + y * y < 900 { [220u8, 30, 30] } else { [20, 20, 80] });
+    }
+    let image = Image { width: 96, height: 96, channel_count: 3, pixels: &pixels };
+    let picture = session.encode_image(&image, 70).unwrap();
+    let rows = picture.row_tokens().unwrap();
+    assert_eq!(rows.len() as u64, g4::image_tokens(96, 96, 70).unwrap());
+    assert!(rows.iter().all(|&token| token < 0));
+    assert_eq!(picture.tokens(session.tokenizer()).unwrap().len(), rows.len() + 2);
+    let parts = picture.parts().unwrap();
+    assert_eq!((parts.len(), parts[0].rows.len()), (1, rows.len() * parts[0].row_width));
+    let question = r#"[{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "What do you see?"}]}]"#;
+    let prompt = session.tokenizer().chat_tokenize_with(question, &Chat::default(), &[&picture]).unwrap();
+    let text: String = session.stream(&prompt, &greedy()).map(|piece| piece.unwrap().text).collect();
+    assert!(text.contains("red"), "{text}");
+
+    let tone: Vec<f32> = (0..16000).map(|at| (at as f32 * 0.2).sin() * 0.5).collect();
+    let sound = Sound { samples: Samples::F32(&tone), rate: 16000, channel_count: 1 };
+    let heard = session.encode_sound(&sound, false).unwrap();
+    assert_eq!(heard.row_tokens().unwrap().len() as u64, g4::sound_tokens(16000, 16000, false).unwrap());
+    let video = session.encode_video(&[(image, Duration::ZERO), (image, Duration::from_secs(1))], 0).unwrap();
+    assert_eq!(video.parts().unwrap()[1].begin, Duration::from_secs(1));
+    let cut = Image { pixels: &pixels[1..], ..image };
+    assert_eq!(session.encode_image(&cut, 0).err().unwrap().status(), Status::Argument);
+    assert_eq!(open().encode_image(&image, 0).err().unwrap().status(), Status::Unsupported);
 }
 
 #[test]
