@@ -27,6 +27,7 @@ type Options struct {
 	Precise      bool                     // float32 activations everywhere: slower, for comparisons
 	CPU          string                   // a name of CPUs(); "": the best
 	PLEPath      string                   // a GGUF file that holds per_layer_token_embd.weight; "": the model file
+	MMProjPath   string                   // a GGUF file with the vision and audio towers; "": the model neither sees nor hears
 	PLERead      bool                     // read the per-layer embeddings with plain reads instead of a mapping
 	ChunkCount   int                      // tokens a prefill step takes at most; 0: 256. Does not change results
 	RewindCount  int                      // positions that sliding layers keep beyond their window, for exact rewinds; 0: 256
@@ -125,6 +126,9 @@ func (options *Options) session(memory *arena) (C.g4_session_options, error) {
 	if err := noZero("PLEPath", options.PLEPath); err != nil {
 		return out, err
 	}
+	if err := noZero("MMProjPath", options.MMProjPath); err != nil {
+		return out, err
+	}
 	if options.ContextCount < 0 || options.ThreadCount < 0 || options.ChunkCount < 0 || options.RewindCount < 0 {
 		return out, &Error{StatusArgument, "ContextCount, ThreadCount, ChunkCount or RewindCount is negative"}
 	}
@@ -142,6 +146,9 @@ func (options *Options) session(memory *arena) (C.g4_session_options, error) {
 	}
 	if options.PLEPath != "" {
 		out.ple_path = memory.text(options.PLEPath)
+	}
+	if options.MMProjPath != "" {
+		out.mmproj_path = memory.text(options.MMProjPath)
 	}
 	return out, nil
 }

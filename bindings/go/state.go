@@ -162,6 +162,8 @@ type Info struct {
 	PLEBytes           int64 // per-layer embeddings, on disk
 	KVType             KVType
 	Precise            bool // float32 activations everywhere
+	CanSee             bool // EncodeImage works
+	CanHear            bool // EncodeSound works
 }
 
 // Info tells what the session runs.
@@ -175,7 +177,7 @@ func (s *Session) Info() (info Info, err error) {
 				C.GoString(c.architecture), C.GoString(c.name), C.GoString(c.variant), C.GoString(c.quantisation), C.GoString(c.cpu),
 				int(c.layer_count), int(c.hidden_size), int(c.head_count), int(c.vocab_count), int(c.context_count),
 				int(c.model_context_count), int(c.sliding_window), int(c.shared_kv_layer_count), int(c.ple_size), int(c.expert_count),
-				int(c.thread_count), int64(c.weights_bytes), int64(c.ple_bytes), KVType(c.kv_type), c.precision == C.G4_PRECISION_F32,
+				int(c.thread_count), int64(c.weights_bytes), int64(c.ple_bytes), KVType(c.kv_type), c.precision == C.G4_PRECISION_F32, c.can_see != 0, c.can_hear != 0,
 			}
 		}
 		return status

@@ -152,16 +152,8 @@ func (t *Tokenizer) ChatRender(conversation string, options *ChatOptions) (strin
 }
 
 // ChatTokenize gives a conversation (JSON) as the ids to evaluate, <bos> included. No message can forge a turn or a tool call.
-func (t *Tokenizer) ChatTokenize(conversation string, options *ChatOptions) (tokens []int32, err error) {
-	c, bytes := options.c(), []byte(conversation+"\x00")
-	err = t.with(func(tokenizer *C.g4_tokenizer) error {
-		tokens, err = fill(len(conversation)+64, func(out *int32, capacity C.size_t, needed *C.size_t) C.g4_status {
-			return C.g4_chat_tokenize((*C.int32_t)(out), capacity, needed, tokenizer, data[byte, C.char](bytes),
-				C.size_t(len(conversation)), &c)
-		})
-		return err
-	})
-	return tokens, err
+func (t *Tokenizer) ChatTokenize(conversation string, options *ChatOptions) ([]int32, error) {
+	return t.ChatTokenizeWith(conversation, options)
 }
 
 // ChatParse gives the ids of an answer as a JSON message, ready to be appended to the conversation.
