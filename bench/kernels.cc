@@ -95,9 +95,9 @@ class Bench {
     pool_.parallel_for(N, 32, [&](size_t begin, size_t end) {
       const uint8_t* w = &weights_[begin * stride];
       if (int8)
-        row_.matmul_i8[t](w, stride, end - begin, kCols, &x, T, &y_[begin], N);
+        row_.matmul_i8[t](w, end - begin, kCols, &x, T, &y_[begin], N);
       else
-        row_.matmul_f32[t](w, stride, end - begin, kCols, x_.data(), kCols, T, &y_[begin], N);
+        row_.matmul_f32[t](w, end - begin, kCols, x_.data(), kCols, T, &y_[begin], N);
     });
   }
 

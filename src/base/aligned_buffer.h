@@ -16,14 +16,15 @@ template <typename T>
 class AlignedBuffer {
  public:
   AlignedBuffer() = default;
-  // Uninitialised elements. Errors: memory (too large, or the system refuses).
-  static StatusOr<AlignedBuffer> create(size_t count) {
+  // Uninitialised elements; `alignment` is a power of two of at least 64. Errors: memory (too large, or the
+  // system refuses).
+  static StatusOr<AlignedBuffer> create(size_t count, size_t alignment = kBufferAlignment) {
     uint64_t bytes = 0;
     AlignedBuffer buffer;
     if (count == 0) return buffer;
-    if (!checked_mul(count, sizeof(T), &bytes) || !checked_align(bytes, kBufferAlignment, &bytes))
+    if (!checked_mul(count, sizeof(T), &bytes) || !checked_align(bytes, alignment, &bytes))
       return memory_error(StrCat("a buffer of ", count, " elements does not fit the address space"));
-    buffer.data_.reset(static_cast<T*>(std::aligned_alloc(kBufferAlignment, bytes)));
+    buffer.data_.reset(static_cast<T*>(std::aligned_alloc(alignment, bytes)));
     if (buffer.data_ == nullptr) return memory_error(StrCat("cannot allocate ", bytes, " bytes"));
     buffer.count_ = count;
     return buffer;

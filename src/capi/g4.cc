@@ -48,9 +48,9 @@ StatusOr<OpenOptions> open_options(const g4_session_options* given) {
   if (o.flags & G4_SESSION_PLE_READ) out.model.ple_mode = g4::DiskEmbedding::Mode::kRead;
   if (o.ple_path != nullptr) out.model.ple_path = o.ple_path;
   if (o.mmproj_path != nullptr) out.model.mmproj_path = o.mmproj_path;
-  if (o.cpu != nullptr) out.session.cpu = o.cpu;
+  if (o.cpu != nullptr) out.model.cpu = o.cpu;
   out.session.context = static_cast<int>(o.context_count);
-  out.session.thread_count = static_cast<int>(o.thread_count);
+  out.model.thread_count = out.session.thread_count = static_cast<int>(o.thread_count);
   out.session.chunk = static_cast<int>(o.chunk_count);
   if (o.kv_type < G4_KV_DEFAULT || o.kv_type > G4_KV_Q8_0)
     return argument_error(StrCat("kv_type ", o.kv_type, " is unknown"));

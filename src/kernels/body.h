@@ -21,6 +21,7 @@ constexpr Kernels make_kernels(const char* name, uint32_t required_features, Typ
   return {
       .name = name,
       .required_features = required_features,
+      .lanes = V::kLanes,
       .matmul_f32 = {&matmul_f32<V, Types>...},
       .matmul_i8 = {matmul_i8_or_null<V, Types>()...},
       .quantize_row = &quantize_row<V>,

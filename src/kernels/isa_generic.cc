@@ -57,7 +57,14 @@ struct Generic {
   }
   static float sum(Floats a) { return (a.v[0] + a.v[2]) + (a.v[1] + a.v[3]); }
 
-  // Integers; arithmetic wraps, shifts fill with zeros.
+  // Integers; arithmetic wraps, shifts fill with zeros. Unaligned load of 4 bytes, or 2 filled up with zeros,
+  // for each lane.
+  static Ints load_ints(const uint8_t* p) {
+    return each<Ints>([=](int i) { return load_u32(p + 4 * i); });
+  }
+  static Ints widen(const uint16_t* p) {
+    return each<Ints>([=](int i) { return uint32_t{p[i]}; });
+  }
   static Ints broadcast_int(uint32_t x) {
     return each<Ints>([=](int) { return x; });
   }
@@ -66,6 +73,9 @@ struct Generic {
   }
   static Ints or_int(Ints a, Ints b) {
     return each<Ints>([&](int i) { return a.v[i] | b.v[i]; });
+  }
+  static Ints add_int(Ints a, Ints b) {
+    return each<Ints>([&](int i) { return a.v[i] + b.v[i]; });
   }
   static Ints sub_int(Ints a, Ints b) {
     return each<Ints>([&](int i) { return a.v[i] - b.v[i]; });
@@ -105,11 +115,7 @@ struct Generic {
     return result;
   }
 
-  // binary16: from the low half of each lane, from memory, and to memory (nearest even; the input is finite
-  // and in range, or NaN).
-  static Floats half_to_float(Ints a) {
-    return each<Floats>([&](int i) { return g4::half_to_float(static_cast<uint16_t>(a.v[i] & 0xffffu)); });
-  }
+  // binary16: from memory, and to memory (nearest even; the input is finite and in range, or NaN).
   static Floats load_half(const uint16_t* p) {
     return each<Floats>([=](int i) { return g4::half_to_float(p[i]); });
   }
@@ -122,20 +128,20 @@ struct Generic {
     for (int i = 0; i < kLanes; ++i) p[i] = round_to_half(raw.v[i]);
   }
 
-  // 16 bytes of each of kLanes rows; out[j] holds bytes 4 j ... 4 j + 3 of each row in its lane.
-  static void load_quads(const uint8_t* rows, size_t stride, Ints out[4]) {
-    for (int j = 0; j < 4; ++j)
-      out[j] = each<Ints>([=](int i) { return load_u32(rows + static_cast<size_t>(i) * stride + 4 * j); });
-  }
-  // sum + the products of 16 weights, 4 quads, with 16 activations (|x| <= 127), exact: lane i for row i.
+  // Sums of products of int8, exact: add_products adds to lane i of `run` those of the 4 weights of lane i
+  // with 4 activations (|x| <= 127), which all lanes share. A run begins with 0 and has up to kRun[range]
+  // steps; end_run makes 32-bit integers of it.
+  static constexpr size_t kRun[] = {8, 8, 8, 8};
   template <WeightRange>
-  static Ints dot16(Ints sum, const Ints* quads, const int8_t* x) {
+  static Ints add_products(Ints run, Ints weights, Ints activations) {
     return each<Ints>([=](int i) {
-      int32_t total = static_cast<int32_t>(sum.v[i]);
-      for (int k = 0; k < 16; ++k) total += static_cast<int8_t>(quads[k / 4].v[i] >> k % 4 * 8) * x[k];
+      int32_t total = static_cast<int32_t>(run.v[i]);
+      for (int j = 0; j < 32; j += 8)
+        total += static_cast<int8_t>(weights.v[i] >> j) * static_cast<int8_t>(activations.v[i] >> j);
       return static_cast<uint32_t>(total);
     });
   }
+  static Ints end_run(Ints run) { return run; }
   // Integers of -128 ... 127 to bytes.
   static void store_bytes(int8_t* p, Ints a) {
     for (int i = 0; i < kLanes; ++i) p[i] = static_cast<int8_t>(a.v[i]);

@@ -38,15 +38,16 @@ struct SoftmaxState {
 struct Kernels {
   const char* name;            // "generic", "avx2", ...
   uint32_t required_features;  // CpuFeature bits
+  size_t lanes;                // rows that its packed weights interleave (quant/packing.h)
 
-  // y[t*ldy + n] = sum_k W[n, k] * x[t*ldx + k], weights decoded to float32. w: N rows of `stride` bytes. One
-  // entry per DType.
-  void (*matmul_f32[kDTypeCount])(const uint8_t* w, size_t stride, size_t N, size_t K, const float* x,
-                                  size_t ldx, size_t T, float* y, size_t ldy);
+  // y[t*ldy + n] = sum_k W[n, k] * x[t*ldx + k], weights decoded to float32. w: N packed rows, the first of
+  // them the first of a group. One entry per DType.
+  void (*matmul_f32[kDTypeCount])(const uint8_t* w, size_t N, size_t K, const float* x, size_t ldx, size_t T,
+                                  float* y, size_t ldy);
   // The same with int8 activations and int32 sums per block; nullptr for the float types (F32, F16, BF16). K
   // % 32 == 0.
-  void (*matmul_i8[kDTypeCount])(const uint8_t* w, size_t stride, size_t N, size_t K,
-                                 const QuantizedActivations* x, size_t T, float* y, size_t ldy);
+  void (*matmul_i8[kDTypeCount])(const uint8_t* w, size_t N, size_t K, const QuantizedActivations* x,
+                                 size_t T, float* y, size_t ldy);
   // One row of activations: q[K], scale[K/32], sum[K/32]. K % 32 == 0.
   void (*quantize_row)(const float* x, size_t K, int8_t* q, float* scale, float* sum);
 

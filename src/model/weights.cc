@@ -9,6 +9,13 @@ namespace g4 {
 namespace {
 std::string layer_tensor_name(int layer, const char* name) { return StrCat("blk.", layer, ".", name); }
 
+// Makes `count` equal matrices of the one that the tensor is.
+void split(MatrixStack& stack, size_t count) {
+  if (stack.empty()) return;
+  stack.count = count;
+  stack.first.rows /= count;
+}
+
 class Loader {
  public:
   Loader(const TensorSource& source, const ModelConfig& config) : source_(source), config_(config) {}
@@ -42,6 +49,12 @@ StatusOr<Weights> Loader::load() {
       G4_RETURN_IF_ERROR(bind(row, layer_tensor_name(i, row.name), i, layer));
   }
   G4_RETURN_IF_ERROR(check_absent_v());
+  const size_t X = static_cast<size_t>(config_.expert_count), L = config_.layers.size();
+  split(weights_.ple_model_proj, L);
+  for (LayerWeights& layer : weights_.layers) {
+    split(layer.expert_gate_up, 2 * X);
+    split(layer.expert_down, X);
+  }
   return std::move(weights_);
 }
 
@@ -73,7 +86,7 @@ Status Loader::bind_field(const TensorView& tensor, Matrix& field) {
 }
 
 Status Loader::bind_field(const TensorView& tensor, MatrixStack& field) {
-  field = {as_matrix(tensor), static_cast<size_t>(config_.expert_count)};
+  field = {as_matrix(tensor), 1};
   return absl::OkStatus();
 }
 

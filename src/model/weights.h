@@ -1,9 +1,11 @@
-// The tensors of a text model as views into the file's mapping. Absent tensors are empty views.
+// The tensors of a text model as views into the file's mapping; its matrices, once packed, as views into one
+// buffer. Absent tensors are empty views.
 #pragma once
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "base/aligned_buffer.h"
 #include "base/status.h"
 #include "io/tensor_source.h"
 #include "model/config.h"
@@ -13,12 +15,16 @@ namespace g4 {
 using Vector =
     std::span<const float>;  // float32, in the mapping if it is aligned there, else a copy owned by Weights
 
-// A stack of equal matrices, one per expert.
+// A stack of equal matrices, one after the other.
 struct MatrixStack {
-  Matrix all;  // [X * rows, cols]
+  Matrix first;
   size_t count = 0;
-  bool empty() const { return all.empty(); }
-  Matrix operator[](size_t x) const { return all.row_range(x * (all.rows / count), all.rows / count); }
+  bool empty() const { return first.empty(); }
+  Matrix operator[](size_t i) const {
+    Matrix matrix = first;
+    matrix.data += i * first.size_bytes();
+    return matrix;
+  }
 };
 
 struct LayerWeights {
@@ -38,7 +44,7 @@ struct LayerWeights {
   Matrix router;                                            // ffn_gate_inp [X, D]
   Vector router_scale;                                      // [D]
   Vector pre_ffw_norm_2, post_ffw_norm_1, post_ffw_norm_2;  // [D]
-  MatrixStack expert_gate_up;                               // X times [2*Fx, D]: gate rows, then up rows
+  MatrixStack expert_gate_up;                               // X times gate, up [Fx, D]
   MatrixStack expert_down;                                  // X times [D, Fx]
   Vector expert_scale;                                      // [X]
   // Per-layer embedding, empty in models without it.
@@ -49,14 +55,15 @@ struct LayerWeights {
 };
 
 struct Weights {
-  Matrix token_embd;      // [V, D]
-  Matrix output;          // [V, D]; the token embedding itself where the file has no output.weight
-  Vector output_norm;     // [D]
-  Vector rope_freqs;      // [E_full/2] divisors of the full layers' frequencies; empty: all 1
-  Matrix ple_model_proj;  // per_layer_model_proj [L*P, D]
-  Vector ple_proj_norm;   // [P]
+  Matrix token_embd;           // [V, D]; never packed, as its rows are read one by one
+  Matrix output;               // [V, D]; the token embedding itself where the file has no output.weight
+  Vector output_norm;          // [D]
+  Vector rope_freqs;           // [E_full/2] divisors of the full layers' frequencies; empty: all 1
+  MatrixStack ple_model_proj;  // per_layer_model_proj, L times [P, D]
+  Vector ple_proj_norm;        // [P]
   std::vector<LayerWeights> layers;
   std::vector<std::unique_ptr<float[]>> copies;  // what Vector views could not point at in the mapping
+  AlignedBuffer<uint8_t> packed;                 // what packed matrices point into
   uint64_t mapped_bytes = 0;                     // bytes of all tensors above, the PLE table not among them
 };
 

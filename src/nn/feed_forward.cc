@@ -23,7 +23,7 @@ void Forward::feed_forward(int layer) {
 // in the batch.
 void Forward::mixture_of_experts(int layer) {
   const LayerWeights& w = weights(layer);
-  const size_t used = static_cast<size_t>(net_.config.expert_used_count), F = w.expert_down.all.cols;
+  const size_t used = static_cast<size_t>(net_.config.expert_used_count), F = w.expert_down.first.cols;
   norm_rows(act_.block_TD.data(), w.post_ffw_norm_1, act_.block_TD.data());
   route(layer);
 
@@ -35,9 +35,9 @@ void Forward::mixture_of_experts(int layer) {
     for (; end < T() * used && choices_[end].expert == expert; ++end)
       std::memcpy(act_.expert_in_TD.data() + (end - begin) * D_, act_.norm_TD.data() + choices_[end].row * D_,
                   D_ * sizeof(float));
-    const Matrix gate_up = w.expert_gate_up[static_cast<size_t>(expert)];
+    const size_t gate = 2 * static_cast<size_t>(expert);
     linear_.set_input(act_.expert_in_TD.data(), end - begin, D_);
-    linear_.gated_product(gate_up.row_range(0, F), gate_up.row_range(F, F), act_.hidden_TF.data());
+    linear_.gated_product(w.expert_gate_up[gate], w.expert_gate_up[gate + 1], act_.hidden_TF.data());
     linear_.set_input(act_.hidden_TF.data(), end - begin, F);
     linear_.product(w.expert_down[static_cast<size_t>(expert)], act_.expert_out_TD.data());
     for (size_t i = begin; i < end; ++i) {

@@ -121,13 +121,11 @@ void Forward::logits() {
   norm_rows(act_.x_TD.data(), net_.weights.output_norm, act_.norm_TD.data());
   tap("final_norm", -1, act_.norm_TD.data(), D_);
   linear_.set_input(act_.norm_TD.data(), T(), D_);
-  linear_.blocks(net_.weights.output, kRowBlock,
-                 [&](float* tile, size_t n, size_t n_count, size_t t, size_t t_count) {
-                   if (net_.config.logit_softcap > 0)
-                     kernels_.softcap(tile, net_.config.logit_softcap, n_count * t_count);
-                   for (size_t i = 0; i < t_count; ++i)
-                     std::memcpy(rows_[t + i].logits + n, tile + i * n_count, n_count * sizeof(float));
-                 });
+  linear_.blocks(net_.weights.output, [&](float* tile, size_t n, size_t n_count, size_t t, size_t t_count) {
+    if (net_.config.logit_softcap > 0) kernels_.softcap(tile, net_.config.logit_softcap, n_count * t_count);
+    for (size_t i = 0; i < t_count; ++i)
+      std::memcpy(rows_[t + i].logits + n, tile + i * n_count, n_count * sizeof(float));
+  });
 }
 
 void Forward::norm_rows(const float* x, Vector weight, float* out) {

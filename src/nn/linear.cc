@@ -27,15 +27,15 @@ void Linear::multiply(const Matrix& w, size_t n, size_t n_count, size_t t, size_
     const size_t blocks = K_ / kActivationBlock;
     const QuantizedActivations x{act_.quantised.data() + t * K_, act_.quantised_scale.data() + t * blocks,
                                  act_.quantised_sum.data() + t * blocks};
-    kernels_.matmul_i8[type](w.row(n), w.stride_bytes(), n_count, K_, &x, t_count, y, ldy);
+    kernels_.matmul_i8[type](w.row(n), n_count, K_, &x, t_count, y, ldy);
   } else {
-    kernels_.matmul_f32[type](w.row(n), w.stride_bytes(), n_count, K_, x_ + t * K_, K_, t_count, y, ldy);
+    kernels_.matmul_f32[type](w.row(n), n_count, K_, x_ + t * K_, K_, t_count, y, ldy);
   }
 }
 
 void Linear::product(const Matrix& w, float* y) {
   prepare(w);
-  for_blocks(w.rows, kRowBlock, kRowGrain, [&](float*, size_t n, size_t n_count, size_t t, size_t t_count) {
+  for_blocks(w.rows, kRowBlock, [&](float*, size_t n, size_t n_count, size_t t, size_t t_count) {
     multiply(w, n, n_count, t, t_count, y + t * w.rows + n, w.rows);
   });
 }
@@ -43,13 +43,12 @@ void Linear::product(const Matrix& w, float* y) {
 void Linear::gated_product(const Matrix& gate, const Matrix& up, float* y) {
   prepare(gate);
   prepare(up);
-  for_blocks(
-      gate.rows, kRowBlock, kRowGrain, [&](float* tile, size_t n, size_t n_count, size_t t, size_t t_count) {
-        float* up_tile = tile + t_count * n_count;
-        multiply(gate, n, n_count, t, t_count, tile, n_count);
-        multiply(up, n, n_count, t, t_count, up_tile, n_count);
-        for (size_t i = 0; i < t_count; ++i)
-          kernels_.gelu_mul(tile + i * n_count, up_tile + i * n_count, n_count, y + (t + i) * gate.rows + n);
-      });
+  for_blocks(gate.rows, kRowBlock, [&](float* tile, size_t n, size_t n_count, size_t t, size_t t_count) {
+    float* up_tile = tile + t_count * n_count;
+    multiply(gate, n, n_count, t, t_count, tile, n_count);
+    multiply(up, n, n_count, t, t_count, up_tile, n_count);
+    for (size_t i = 0; i < t_count; ++i)
+      kernels_.gelu_mul(tile + i * n_count, up_tile + i * n_count, n_count, y + (t + i) * gate.rows + n);
+  });
 }
 }  // namespace g4

@@ -14,7 +14,8 @@ namespace g4 {
 // seen soon.
 inline constexpr size_t kRowBlock = 32;
 inline constexpr size_t kTokenBlock = 64;
-inline constexpr size_t kRowGrain = 8;  // threads share the rows of a matrix in multiples of this
+// Into how many tasks the rows of a matrix are cut, and how many multiplications are worth a second thread.
+inline constexpr size_t kTasksPerThread = 8, kLeastShared = size_t{1} << 16;
 
 class Linear {
  public:
@@ -28,17 +29,28 @@ class Linear {
   void product(const Matrix& w, float* y);
   // y [T, F] = gelu(x · gateᵀ) ⊙ (x · upᵀ)
   void gated_product(const Matrix& gate, const Matrix& up, float* y);
-  // For every block of up to block_rows rows of w (a block starts at a multiple of it) and up to kTokenBlock
-  // tokens: puts tile [t_count, n_count] = x · Wᵀ of that block, and calls sink(tile, n_begin, n_count,
-  // t_begin, t_count) on the thread that made it.
+  // For every block of up to kRowBlock rows of w and up to kTokenBlock tokens: puts tile [t_count, n_count] =
+  // x · Wᵀ of that block, and calls sink(tile, n_begin, n_count, t_begin, t_count) on the thread that made
+  // it.
   template <typename Sink>
-  void blocks(const Matrix& w, size_t block_rows, Sink&& sink) {
+  void blocks(const Matrix& w, Sink&& sink) {
     prepare(w);
-    for_blocks(w.rows, block_rows, block_rows,
-               [&](float* tile, size_t n, size_t n_count, size_t t, size_t t_count) {
-                 multiply(w, n, n_count, t, t_count, tile, n_count);
-                 sink(tile, n, n_count, t, t_count);
-               });
+    for_blocks(w.rows, kRowBlock, [&](float* tile, size_t n, size_t n_count, size_t t, size_t t_count) {
+      multiply(w, n, n_count, t, t_count, tile, n_count);
+      sink(tile, n, n_count, t, t_count);
+    });
+  }
+  // The same for matrices [begin, end) of a stack, each whole: sink(tile, index of the matrix, t_begin,
+  // t_count).
+  template <typename Sink>
+  void blocks(const MatrixStack& w, size_t begin, size_t end, Sink&& sink) {
+    prepare(w.first);
+    const size_t rows = w.first.rows;
+    for_blocks((end - begin) * rows, rows, [&](float* tile, size_t n, size_t, size_t t, size_t t_count) {
+      const size_t index = begin + n / rows;
+      multiply(w[index], 0, rows, t, t_count, tile, rows);
+      sink(tile, index, t, t_count);
+    });
   }
 
  private:
@@ -46,23 +58,27 @@ class Linear {
   void prepare(const Matrix& w);  // quantises the inputs if w wants that and it is not done yet
   void multiply(const Matrix& w, size_t n, size_t n_count, size_t t, size_t t_count, float* y,
                 size_t ldy) const;
-  // body(tile of this worker, n, n_count, t, t_count) for all blocks; threads share rows in multiples of
-  // grain.
+  // body(tile of this worker, n, n_count, t, t_count) for all blocks. A thread takes some rows, with all
+  // their tokens, and comes back for more: so it does not matter if one is slower.
   template <typename Body>
-  void for_blocks(size_t N, size_t block_rows, size_t grain, Body&& body) {
-    const size_t workers = static_cast<size_t>(pool_.size()), units = (N + grain - 1) / grain;
-    const size_t tile_floats = act_.tile.size() / workers;
-    pool_.run([&](int worker) {
-      const size_t w = static_cast<size_t>(worker);
-      const size_t begin = units * w / workers * grain, end = std::min(N, units * (w + 1) / workers * grain);
-      for (size_t t = 0; t < T_; t += kTokenBlock) {
-        for (size_t n = begin; n < end; n += block_rows) {
-          if (cancel_.load(std::memory_order_relaxed)) return;
-          body(act_.tile.data() + w * tile_floats, n, std::min(block_rows, end - n), t,
-               std::min(kTokenBlock, T_ - t));
-        }
-      }
-    });
+  void for_blocks(size_t N, size_t block_rows, Body&& body) {
+    const size_t workers = static_cast<size_t>(pool_.size()), tile_floats = act_.tile.size() / workers;
+    const size_t blocks = (N + block_rows - 1) / block_rows;
+    const size_t step = std::max<size_t>(1, blocks / (kTasksPerThread * workers)) * block_rows;
+    std::atomic<size_t> next{0};
+    const auto work = [&](int worker) {
+      float* tile = act_.tile.data() + static_cast<size_t>(worker) * tile_floats;
+      for (size_t begin; (begin = next.fetch_add(step, std::memory_order_relaxed)) < N;)
+        for (size_t n = begin; n < std::min(N, begin + step); n += block_rows)
+          for (size_t t = 0; t < T_; t += kTokenBlock) {
+            if (cancel_.load(std::memory_order_relaxed)) return;
+            body(tile, n, std::min(block_rows, N - n), t, std::min(kTokenBlock, T_ - t));
+          }
+    };
+    if (N * K_ * T_ < kLeastShared)
+      work(0);
+    else
+      pool_.run(work);
   }
 
   const Kernels& kernels_;

@@ -12,18 +12,14 @@ Status Forward::ple_identity() { return net_.ple->read_rows(tokens_, act_.ple_TL
 // the rows still running.
 void Forward::ple_context(int layer_begin, int layer_end) {
   const size_t P = static_cast<size_t>(net_.config.ple_dim), width = ple_width();
-  const size_t first = static_cast<size_t>(layer_begin) * P,
-               count = static_cast<size_t>(layer_end - layer_begin) * P;
   const float embed_scale = 1.0f / std::sqrt(static_cast<float>(D_)),
               row_scale = std::sqrt(static_cast<float>(P));
-  if (count == 0) return;
   linear_.set_input(act_.embed_TD.data(), T(), D_);
-  // One block is one layer's slice, so that its norm can be taken at once.
-  linear_.blocks(net_.weights.ple_model_proj.row_range(first, count), P,
-                 [&](float* tile, size_t n, size_t, size_t t, size_t t_count) {
+  linear_.blocks(net_.weights.ple_model_proj, static_cast<size_t>(layer_begin),
+                 static_cast<size_t>(layer_end), [&](float* tile, size_t layer, size_t t, size_t t_count) {
                    for (size_t i = 0; i < t_count; ++i) {
                      float* context = tile + i * P;
-                     float* ple = act_.ple_TLP.data() + (t + i) * width + first + n;
+                     float* ple = act_.ple_TLP.data() + (t + i) * width + layer * P;
                      kernels_.scale(context, embed_scale, P);
                      kernels_.rms_norm(context, net_.weights.ple_proj_norm.data(), net_.config.norm_eps, P,
                                        context);

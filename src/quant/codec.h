@@ -5,12 +5,14 @@
 //     kType, kName, kGgufId     as in DTypeInfo
 //     kBlockValues              weights in a block
 //     Block                     the bytes of a block, alignment 1
+//     kHalves                   as in DTypeInfo
 //     decode_block(block, out)  its values, exactly as the format defines them
 //     kQuantised                whether there is an integer form, w = scale * q + offset:
 //     kScaleValues              weights that share a scale: 16 or 32
 //     kHasOffset                whether there is an offset, one for 32 weights
 //     kRange                    of q
-//     unpack<V>(rows, stride, panel)  the integer form of a block of V::kLanes rows, `stride` bytes apart
+//     unpack<V>(block, panel)   the integer form of a block of V::kLanes rows
+//     value<V>(block)           without an integer form: the value of each of V::kLanes rows
 //   };
 //
 // All of it lies in anonymous namespaces: each instruction set compiles its own copy with its own flags, and
@@ -25,13 +27,25 @@
 namespace g4 {
 namespace {
 enum class WeightRange {
+  kUnsigned4,  // 0 ... 15
   kUnsigned5,  // 0 ... 31
   kSigned6,    // -32 ... 31
   kSigned8,    // -128 ... 127
 };
 
-// One block of each of V::kLanes rows, a row a lane, in the form the integer kernels want. V is the
-// vocabulary of an instruction set (kernels/isa_generic.cc explains the words).
+// One block of each of V::kLanes rows as packed weights hold it (quant/packing.h). V is the vocabulary of an
+// instruction set (kernels/isa_generic.cc explains the words). `offset` is where the field lies in a block.
+template <class V>
+struct PackedBlock {
+  const uint8_t* bytes;
+
+  typename V::Ints quad(size_t offset) const { return V::load_ints(bytes + offset * V::kLanes); }
+  typename V::Floats half(size_t offset) const {
+    return V::load_half(reinterpret_cast<const uint16_t*>(bytes + offset * V::kLanes));
+  }
+};
+
+// The same, a row a lane, in the form the integer kernels want.
 template <class V, class Type>
 struct Panel {
   typename V::Ints quads[Type::kBlockValues / 4];  // 4 consecutive weights q, a byte each, in each lane

@@ -13,7 +13,7 @@ struct Table {
 template <class... Types>
 constexpr Table make_table(TypeList<Types...>) {
   return {{Types::kType...},
-          {{Types::kName, Types::kGgufId, Types::kBlockValues, sizeof(typename Types::Block),
+          {{Types::kName, Types::kGgufId, Types::kBlockValues, sizeof(typename Types::Block), Types::kHalves,
             &decode_blocks<Types>}...}};
 }
 constexpr Table kTable = make_table(AllTypes());

@@ -24,19 +24,15 @@ struct KScales {
 
   // The same of V::kLanes rows: scales of the 8 groups, and their offsets, the minima negated.
   template <class V>
-  static void unpack(const uint8_t* rows, size_t stride, typename V::Floats* scale,
-                     typename V::Floats* offset) {
+  static void unpack(PackedBlock<V> block, typename V::Floats* scale, typename V::Floats* offset) {
     using Ints = typename V::Ints;
-    Ints head[4];
-    V::load_quads(rows, stride, head);
-    const typename V::Floats d = V::half_to_float(head[0]);
-    const typename V::Floats dmin =
-        V::mul(V::half_to_float(V::shift_right(head[0], 16)), V::broadcast(-1.0f));
+    const typename V::Floats d = block.half(0), dmin = V::mul(block.half(2), V::broadcast(-1.0f));
+    const Ints low_scales = block.quad(4), low_minima = block.quad(8), four = block.quad(12);
     const Ints six = V::broadcast_int(0x3f3f3f3f);
-    const Ints scales[2] = {V::and_int(head[1], six),
-                            V::or_int(low_nibbles<V>(head[3]), top_pairs<V>(head[1]))};
-    const Ints minima[2] = {V::and_int(head[2], six),
-                            V::or_int(high_nibbles<V>(head[3]), top_pairs<V>(head[2]))};
+    const Ints scales[2] = {V::and_int(low_scales, six),
+                            V::or_int(low_nibbles<V>(four), top_pairs<V>(low_scales))};
+    const Ints minima[2] = {V::and_int(low_minima, six),
+                            V::or_int(high_nibbles<V>(four), top_pairs<V>(low_minima))};
     for (int g = 0; g < 8; ++g) {
       scale[g] = V::mul(d, unsigned_byte<V>(scales[g / 4], g % 4));
       offset[g] = V::mul(dmin, unsigned_byte<V>(minima[g / 4], g % 4));

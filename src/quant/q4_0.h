@@ -10,10 +10,11 @@ struct Q4_0 {
   static constexpr const char* kName = "Q4_0";
   static constexpr uint32_t kGgufId = 2;
   static constexpr size_t kBlockValues = 32;
+  static constexpr FieldRange kHalves = {0, 2};
   static constexpr bool kQuantised = true;
   static constexpr size_t kScaleValues = 32;
   static constexpr bool kHasOffset = true;
-  static constexpr WeightRange kRange = WeightRange::kUnsigned5;
+  static constexpr WeightRange kRange = WeightRange::kUnsigned4;
   struct Block {
     uint8_t d[2];  // binary16
     uint8_t qs[16];
@@ -29,15 +30,13 @@ struct Q4_0 {
   }
 
   template <class V>
-  static void unpack(const uint8_t* rows, size_t stride, Panel<V, Q4_0>* panel) {
-    typename V::Ints head[4], qs[4];
-    V::load_quads(rows, stride, head);
-    V::load_quads(rows + offsetof(Block, qs), stride, qs);
-    for (int i = 0; i < 4; ++i) {
-      panel->quads[i] = low_nibbles<V>(qs[i]);
-      panel->quads[i + 4] = high_nibbles<V>(qs[i]);
+  static void unpack(PackedBlock<V> block, Panel<V, Q4_0>* panel) {
+    for (size_t i = 0; i < 4; ++i) {
+      const typename V::Ints qs = block.quad(offsetof(Block, qs) + 4 * i);
+      panel->quads[i] = low_nibbles<V>(qs);
+      panel->quads[i + 4] = high_nibbles<V>(qs);
     }
-    panel->scale[0] = V::half_to_float(head[0]);
+    panel->scale[0] = block.half(offsetof(Block, d));
     panel->offset[0] = V::mul(panel->scale[0], V::broadcast(-8.0f));
   }
 };

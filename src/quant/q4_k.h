@@ -10,10 +10,11 @@ struct Q4_K {
   static constexpr const char* kName = "Q4_K";
   static constexpr uint32_t kGgufId = 12;
   static constexpr size_t kBlockValues = 256;
+  static constexpr FieldRange kHalves = {0, 4};
   static constexpr bool kQuantised = true;
   static constexpr size_t kScaleValues = 32;
   static constexpr bool kHasOffset = true;
-  static constexpr WeightRange kRange = WeightRange::kUnsigned5;
+  static constexpr WeightRange kRange = WeightRange::kUnsigned4;
   struct Block {
     KScales scales;
     uint8_t qs[128];
@@ -30,16 +31,13 @@ struct Q4_K {
   }
 
   template <class V>
-  static void unpack(const uint8_t* rows, size_t stride, Panel<V, Q4_K>* panel) {
-    KScales::unpack<V>(rows, stride, panel->scale, panel->offset);
-    for (int i = 0; i < 8; ++i) {  // 16 bytes of qs at a time
-      typename V::Ints qs[4];
-      V::load_quads(rows + offsetof(Block, qs) + 16 * i, stride, qs);
-      typename V::Ints* quads = panel->quads + i / 2 * 16 + i % 2 * 4;
-      for (int j = 0; j < 4; ++j) {
-        quads[j] = low_nibbles<V>(qs[j]);
-        quads[j + 8] = high_nibbles<V>(qs[j]);
-      }
+  static void unpack(PackedBlock<V> block, Panel<V, Q4_K>* panel) {
+    KScales::unpack<V>(block, panel->scale, panel->offset);
+    for (size_t i = 0; i < 32; ++i) {  // quad i of qs: parts of two groups
+      const typename V::Ints qs = block.quad(offsetof(Block, qs) + 4 * i);
+      typename V::Ints* quads = panel->quads + i / 8 * 16 + i % 8;
+      quads[0] = low_nibbles<V>(qs);
+      quads[8] = high_nibbles<V>(qs);
     }
   }
 };

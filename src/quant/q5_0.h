@@ -10,6 +10,7 @@ struct Q5_0 {
   static constexpr const char* kName = "Q5_0";
   static constexpr uint32_t kGgufId = 6;
   static constexpr size_t kBlockValues = 32;
+  static constexpr FieldRange kHalves = {0, 2};
   static constexpr bool kQuantised = true;
   static constexpr size_t kScaleValues = 32;
   static constexpr bool kHasOffset = true;
@@ -33,16 +34,14 @@ struct Q5_0 {
   }
 
   template <class V>
-  static void unpack(const uint8_t* rows, size_t stride, Panel<V, Q5_0>* panel) {
-    typename V::Ints head[4], qs[4];
-    V::load_quads(rows, stride, head);
-    V::load_quads(rows + offsetof(Block, qs), stride, qs);
-    const typename V::Ints qh = V::or_int(V::shift_right(head[0], 16), V::shift_left(head[1], 16));
+  static void unpack(PackedBlock<V> block, Panel<V, Q5_0>* panel) {
+    const typename V::Ints qh = block.quad(offsetof(Block, qh));
     for (int i = 0; i < 4; ++i) {
-      panel->quads[i] = V::or_int(low_nibbles<V>(qs[i]), high_bits<V>(qh, 4 * i));
-      panel->quads[i + 4] = V::or_int(high_nibbles<V>(qs[i]), high_bits<V>(qh, 4 * i + 16));
+      const typename V::Ints qs = block.quad(offsetof(Block, qs) + 4 * static_cast<size_t>(i));
+      panel->quads[i] = V::or_int(low_nibbles<V>(qs), high_bits<V>(qh, 4 * i));
+      panel->quads[i + 4] = V::or_int(high_nibbles<V>(qs), high_bits<V>(qh, 4 * i + 16));
     }
-    panel->scale[0] = V::half_to_float(head[0]);
+    panel->scale[0] = block.half(offsetof(Block, d));
     panel->offset[0] = V::mul(panel->scale[0], V::broadcast(-16.0f));
   }
 

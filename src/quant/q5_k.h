@@ -9,6 +9,7 @@ struct Q5_K {
   static constexpr const char* kName = "Q5_K";
   static constexpr uint32_t kGgufId = 13;
   static constexpr size_t kBlockValues = 256;
+  static constexpr FieldRange kHalves = {0, 4};
   static constexpr bool kQuantised = true;
   static constexpr size_t kScaleValues = 32;
   static constexpr bool kHasOffset = true;
@@ -32,21 +33,15 @@ struct Q5_K {
   }
 
   template <class V>
-  static void unpack(const uint8_t* rows, size_t stride, Panel<V, Q5_K>* panel) {
-    KScales::unpack<V>(rows, stride, panel->scale, panel->offset);
-    typename V::Ints qh[8];
-    V::load_quads(rows + offsetof(Block, qh), stride, qh);
-    V::load_quads(rows + offsetof(Block, qh) + 16, stride, qh + 4);
-    for (int i = 0; i < 8; ++i) {  // 16 bytes of qs at a time: parts of groups g and g + 1
-      typename V::Ints qs[4];
-      V::load_quads(rows + offsetof(Block, qs) + 16 * i, stride, qs);
-      const int g = i / 2 * 2;
-      typename V::Ints* quads = panel->quads + 8 * g + i % 2 * 4;
-      for (int j = 0; j < 4; ++j) {
-        const typename V::Ints high = qh[i % 2 * 4 + j];
-        quads[j] = V::or_int(low_nibbles<V>(qs[j]), high_bit<V>(high, g));
-        quads[j + 8] = V::or_int(high_nibbles<V>(qs[j]), high_bit<V>(high, g + 1));
-      }
+  static void unpack(PackedBlock<V> block, Panel<V, Q5_K>* panel) {
+    KScales::unpack<V>(block, panel->scale, panel->offset);
+    for (size_t i = 0; i < 32; ++i) {  // quad i of qs: parts of groups g and g + 1
+      const typename V::Ints qs = block.quad(offsetof(Block, qs) + 4 * i);
+      const typename V::Ints high = block.quad(offsetof(Block, qh) + i % 8 * 4);
+      const int g = static_cast<int>(i / 8 * 2);
+      typename V::Ints* quads = panel->quads + i / 8 * 16 + i % 8;
+      quads[0] = V::or_int(low_nibbles<V>(qs), high_bit<V>(high, g));
+      quads[8] = V::or_int(high_nibbles<V>(qs), high_bit<V>(high, g + 1));
     }
   }
 

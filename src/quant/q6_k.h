@@ -12,6 +12,7 @@ struct Q6_K {
   static constexpr const char* kName = "Q6_K";
   static constexpr uint32_t kGgufId = 14;
   static constexpr size_t kBlockValues = 256;
+  static constexpr FieldRange kHalves = {208, 210};
   static constexpr bool kQuantised = true;
   static constexpr size_t kScaleValues = 16;
   static constexpr bool kHasOffset = false;
@@ -39,28 +40,24 @@ struct Q6_K {
   }
 
   template <class V>
-  static void unpack(const uint8_t* rows, size_t stride, Panel<V, Q6_K>* panel) {
+  static void unpack(PackedBlock<V> block, Panel<V, Q6_K>* panel) {
     using Ints = typename V::Ints;
-    for (int half = 0; half < 2; ++half) {
-      for (int first = 0; first < 2; ++first) {  // of the two 16s in a part of 32
-        Ints ql[2][4], qh[4];
-        V::load_quads(rows + offsetof(Block, ql) + 64 * half + 16 * first, stride, ql[0]);
-        V::load_quads(rows + offsetof(Block, ql) + 64 * half + 16 * first + 32, stride, ql[1]);
-        V::load_quads(rows + offsetof(Block, qh) + 32 * half + 16 * first, stride, qh);
-        for (int j = 0; j < 4; ++j) {
-          Ints* quads = panel->quads + 32 * half + 4 * first + j;
-          quads[0] = join<V>(low_nibbles<V>(ql[0][j]), V::shift_left(qh[j], 4));
-          quads[8] = join<V>(low_nibbles<V>(ql[1][j]), V::shift_left(qh[j], 2));
-          quads[16] = join<V>(high_nibbles<V>(ql[0][j]), qh[j]);
-          quads[24] = join<V>(high_nibbles<V>(ql[1][j]), V::shift_right(qh[j], 2));
-        }
-      }
+    for (size_t i = 0; i < 16; ++i) {  // quad i % 8 of half i / 8
+      const size_t half = i / 8, first = i % 8 * 4;
+      const Ints low[2] = {block.quad(offsetof(Block, ql) + 64 * half + first),
+                           block.quad(offsetof(Block, ql) + 64 * half + 32 + first)};
+      const Ints high = block.quad(offsetof(Block, qh) + 32 * half + first);
+      Ints* quads = panel->quads + 32 * half + i % 8;
+      quads[0] = join<V>(low_nibbles<V>(low[0]), V::shift_left(high, 4));
+      quads[8] = join<V>(low_nibbles<V>(low[1]), V::shift_left(high, 2));
+      quads[16] = join<V>(high_nibbles<V>(low[0]), high);
+      quads[24] = join<V>(high_nibbles<V>(low[1]), V::shift_right(high, 2));
     }
-    Ints scales[4], tail[4];
-    V::load_quads(rows + offsetof(Block, scales), stride, scales);
-    V::load_quads(rows + sizeof(Block) - 16, stride, tail);  // the last two bytes are d
-    const typename V::Floats d = V::half_to_float(V::shift_right(tail[3], 16));
-    for (int g = 0; g < 16; ++g) panel->scale[g] = V::mul(d, signed_byte<V>(scales[g / 4], g % 4));
+    const typename V::Floats d = block.half(offsetof(Block, d));
+    for (int g = 0; g < 16; ++g) {
+      const Ints scales = block.quad(offsetof(Block, scales) + static_cast<size_t>(g / 4 * 4));
+      panel->scale[g] = V::mul(d, signed_byte<V>(scales, g % 4));
+    }
   }
 
  private:

@@ -9,6 +9,7 @@ struct Q8_0 {
   static constexpr const char* kName = "Q8_0";
   static constexpr uint32_t kGgufId = 8;
   static constexpr size_t kBlockValues = 32;
+  static constexpr FieldRange kHalves = {0, 2};
   static constexpr bool kQuantised = true;
   static constexpr size_t kScaleValues = 32;
   static constexpr bool kHasOffset = false;
@@ -25,12 +26,9 @@ struct Q8_0 {
   }
 
   template <class V>
-  static void unpack(const uint8_t* rows, size_t stride, Panel<V, Q8_0>* panel) {
-    typename V::Ints head[4];
-    V::load_quads(rows, stride, head);
-    V::load_quads(rows + offsetof(Block, qs), stride, panel->quads);
-    V::load_quads(rows + offsetof(Block, qs) + 16, stride, panel->quads + 4);
-    panel->scale[0] = V::half_to_float(head[0]);
+  static void unpack(PackedBlock<V> block, Panel<V, Q8_0>* panel) {
+    for (size_t i = 0; i < 8; ++i) panel->quads[i] = block.quad(offsetof(Block, qs) + 4 * i);
+    panel->scale[0] = block.half(offsetof(Block, d));
   }
 };
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/cpu.h"
 #include "io/gguf.h"
 #include "model/read_config.h"
 
@@ -30,6 +31,14 @@ StatusOr<std::unique_ptr<DiskEmbedding>> open_ple(const OpenGguf& model, const M
   return DiskEmbedding::open(own.file, *own.source, config, options.ple_mode);
 }
 
+StatusOr<const Kernels*> find_kernels(const std::string& name) {
+  const Kernels* kernels = select_kernels(detect_cpu_features(), name.empty() ? nullptr : name.c_str());
+  if (kernels == nullptr)
+    return argument_error(StrCat(
+        "cpu \"", name, "\" is unknown or not supported by this machine; g4_cpus() lists those that are"));
+  return kernels;
+}
+
 const char* most_used_type(const TensorSource& source) {
   std::array<uint64_t, kDTypeCount> bytes{};
   for (const TensorView& tensor : source.tensors())
@@ -38,6 +47,14 @@ const char* most_used_type(const TensorSource& source) {
   return dtype_info(static_cast<DType>(std::max_element(bytes.begin(), bytes.end()) - bytes.begin())).name;
 }
 }  // namespace
+
+StatusOr<int> resolve_thread_count(int requested) {
+  constexpr int kMaxThreads = 512;
+  if (requested == 0) return std::min(physical_core_count(), kMaxThreads);
+  if (requested < 1 || requested > kMaxThreads)
+    return argument_error(StrCat("thread count is ", requested, "; allowed are 1 to ", kMaxThreads));
+  return requested;
+}
 
 Model::Model(std::shared_ptr<MappedFile> file, std::unique_ptr<TensorSource> source, Network network)
     : file_(std::move(file)),
@@ -67,12 +84,16 @@ StatusOr<std::shared_ptr<Model>> Model::read_headers(const std::string& path, co
 
 StatusOr<std::shared_ptr<const Model>> Model::open(const std::string& path, const ModelOptions& options,
                                                    const LoadProgress& progress) {
+  G4_ASSIGN_OR_RETURN(const Kernels* kernels, find_kernels(options.cpu));
+  G4_ASSIGN_OR_RETURN(const int threads, resolve_thread_count(options.thread_count));
+  G4_ASSIGN_OR_RETURN(std::unique_ptr<ThreadPool> pool, ThreadPool::create(threads));
   G4_ASSIGN_OR_RETURN(std::shared_ptr<Model> model, read_headers(path, options));
   G4_ASSIGN_OR_RETURN(model->tokenizer_, Tokenizer::from_metadata(*model->source_));
   if (model->tokenizer_->vocab_size() != model->config().vocab_size)
     return format_error(StrCat("tokenizer.ggml.tokens has ", model->tokenizer_->vocab_size(),
                                " tokens, but token_embd.weight has ", model->config().vocab_size, " rows"));
-  G4_RETURN_IF_ERROR(model->load_pages(progress));
+  G4_RETURN_IF_ERROR(pack_weights(model->network_.weights, kernels->lanes, *model->file_, *pool, progress));
+  model->kernels_ = kernels;
   return std::shared_ptr<const Model>(std::move(model));
 }
 
@@ -84,25 +105,5 @@ StatusOr<std::shared_ptr<const Model>> Model::open_headers(const std::string& pa
 const Fingerprint& Model::fingerprint() const {
   std::call_once(fingerprint_once_, [this] { fingerprint_ = g4::fingerprint(*source_, config()); });
   return fingerprint_;
-}
-
-// Touches every page of the weights once, so that the first token does not wait for the disk without a word.
-Status Model::load_pages(const LoadProgress& progress) const {
-  constexpr uint64_t kPage = 4096, kStep = uint64_t{32} << 20;
-  uint64_t total = 0, done = 0;
-  for (const TensorView& tensor : source_->tensors())
-    if (tensor.name != kPleTable) total += tensor.size_bytes;
-  for (const TensorView& tensor : source_->tensors()) {
-    if (tensor.name == kPleTable) continue;
-    for (uint64_t begin = 0; begin < tensor.size_bytes; begin += kStep) {
-      const uint64_t count = std::min(kStep, tensor.size_bytes - begin);
-      if (progress && !progress(done, total)) return cancelled_error();
-      file_->will_need(tensor.offset + begin, count);
-      const volatile uint8_t* bytes = tensor.data + begin;
-      for (uint64_t i = 0; i < count; i += kPage) static_cast<void>(bytes[i]);
-      done += count;
-    }
-  }
-  return progress && !progress(total, total) ? cancelled_error() : absl::OkStatus();
 }
 }  // namespace g4

@@ -1,7 +1,6 @@
 // A model: what its files hold, opened and checked. Shared by all its sessions, and immutable but for the
 // list of pictures and sounds that are in use.
 #pragma once
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -9,9 +8,11 @@
 #include "base/status.h"
 #include "io/mapped_file.h"
 #include "io/tensor_source.h"
+#include "kernels/table.h"
 #include "media/media_run.h"
 #include "media/towers.h"
 #include "model/fingerprint.h"
+#include "model/pack_weights.h"
 #include "nn/network.h"
 #include "text/tokenizer.h"
 
@@ -20,21 +21,25 @@ struct ModelOptions {
   std::string ple_path;  // GGUF that holds the PLE table; empty: the model file
   DiskEmbedding::Mode ple_mode = DiskEmbedding::Mode::kMapped;
   std::string mmproj_path;  // GGUF that holds the vision and audio towers; empty: none
+  std::string cpu;       // kernel row; empty: the best
+  int thread_count = 0;  // that open it; 0: physical cores
 };
 
-// (done bytes, total bytes) -> false to stop.
-using LoadProgress = std::function<bool(uint64_t, uint64_t)>;
+// The number of threads asked for, or for 0 that of the physical cores. Errors: argument.
+StatusOr<int> resolve_thread_count(int requested);
 
 class Model {
  public:
-  // Opens and checks everything, then brings the weights (not the PLE table) into memory, with progress.
-  // Errors: io, format, unsupported, memory, cancelled (progress returned false).
+  // Opens and checks everything, then brings the weights (not the PLE table) into memory, packed for the
+  // kernels, with progress. Errors: argument (an option), io, format, unsupported, memory, cancelled
+  // (progress returned false).
   static StatusOr<std::shared_ptr<const Model>> open(const std::string& path, const ModelOptions& options,
                                                      const LoadProgress& progress);
   // Everything but the weights' pages and the tokenizer: for estimates.
   static StatusOr<std::shared_ptr<const Model>> open_headers(const std::string& path,
                                                              const ModelOptions& options);
 
+  const Kernels& kernels() const { return *kernels_; }  // of a model that was opened with its weights
   const Network& network() const { return network_; }
   const ModelConfig& config() const { return network_.config; }
   const std::shared_ptr<const Tokenizer>& tokenizer() const { return tokenizer_; }
@@ -51,11 +56,10 @@ class Model {
  private:
   Model(std::shared_ptr<MappedFile> file, std::unique_ptr<TensorSource> source, Network network);
   static StatusOr<std::shared_ptr<Model>> read_headers(const std::string& path, const ModelOptions& options);
-  Status load_pages(const LoadProgress& progress) const;
-
   std::shared_ptr<MappedFile> file_;
   std::unique_ptr<TensorSource> source_;
   Network network_;
+  const Kernels* kernels_ = nullptr;
   std::shared_ptr<const Tokenizer> tokenizer_;
   std::shared_ptr<const Towers> towers_;
   mutable MediaPool media_;

@@ -4,12 +4,11 @@
 #include <chrono>
 #include <cstring>
 
-#include "base/cpu.h"
 #include "base/media_token.h"
 
 namespace g4 {
 namespace {
-constexpr int kMaxThreads = 512, kMaxChunk = 8192;
+constexpr int kMaxChunk = 8192;
 
 // Fills in the defaults. Errors: argument, naming option and value.
 StatusOr<SessionOptions> resolve(const ModelConfig& config, SessionOptions options) {
@@ -17,10 +16,7 @@ StatusOr<SessionOptions> resolve(const ModelConfig& config, SessionOptions optio
   if (options.context < 1 || options.context > config.context_length)
     return argument_error(
         StrCat("context is ", options.context, "; this model allows 1 to ", config.context_length));
-  if (options.thread_count == 0) options.thread_count = std::min(physical_core_count(), kMaxThreads);
-  if (options.thread_count < 1 || options.thread_count > kMaxThreads)
-    return argument_error(
-        StrCat("thread count is ", options.thread_count, "; allowed are 1 to ", kMaxThreads));
+  G4_ASSIGN_OR_RETURN(options.thread_count, resolve_thread_count(options.thread_count));
   if (options.chunk == 0) options.chunk = kDefaultChunk;
   if (options.chunk < 1 || options.chunk > kMaxChunk)
     return argument_error(StrCat("chunk is ", options.chunk, "; allowed are 1 to ", kMaxChunk));
@@ -30,41 +26,31 @@ StatusOr<SessionOptions> resolve(const ModelConfig& config, SessionOptions optio
   return options;
 }
 
-StatusOr<const Kernels*> find_kernels(const std::string& name) {
-  const Kernels* kernels = select_kernels(detect_cpu_features(), name.empty() ? nullptr : name.c_str());
-  if (kernels == nullptr)
-    return argument_error(StrCat(
-        "cpu \"", name, "\" is unknown or not supported by this machine; g4_cpus() lists those that are"));
-  return kernels;
-}
-
 uint64_t ns_since(std::chrono::steady_clock::time_point start) {
   return static_cast<uint64_t>(std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count());
 }
 }  // namespace
 
-Session::Session(std::shared_ptr<const Model> model, const SessionOptions& options, const Kernels& kernels,
-                 KvStore kv)
+Session::Session(std::shared_ptr<const Model> model, const SessionOptions& options, KvStore kv)
     : model_(std::move(model)),
       options_(options),
-      kernels_(&kernels),
       kv_(std::move(kv)),
       layer_rows_(model_->config().layers.size()) {}
 
 StatusOr<std::unique_ptr<Session>> Session::create(std::shared_ptr<const Model> model,
                                                    const SessionOptions& requested) {
   G4_ASSIGN_OR_RETURN(const SessionOptions options, resolve(model->config(), requested));
-  G4_ASSIGN_OR_RETURN(const Kernels* kernels, find_kernels(options.cpu));
   KvStore kv(model->network().kv_meta, options.kv_type, options.rewind_margin);
-  std::unique_ptr<Session> session(new Session(std::move(model), options, *kernels, std::move(kv)));
+  std::unique_ptr<Session> session(new Session(std::move(model), options, std::move(kv)));
   const ModelConfig& config = session->model().config();
   const size_t V = static_cast<size_t>(config.vocab_size);
   G4_ASSIGN_OR_RETURN(session->pool_, ThreadPool::create(options.thread_count));
   G4_ASSIGN_OR_RETURN(session->logits_, AlignedBuffer<float>::create(V));
   G4_ASSIGN_OR_RETURN(session->next_logits_, AlignedBuffer<float>::create(V));
   G4_RETURN_IF_ERROR(session->activations_.reserve(config, 1, static_cast<size_t>(options.thread_count)));
-  session->forward_ = std::make_unique<Forward>(session->model().network(), *kernels, options.precision,
-                                                *session->pool_, session->activations_, session->cancel_);
+  session->forward_ =
+      std::make_unique<Forward>(session->model().network(), session->kernels(), options.precision,
+                                *session->pool_, session->activations_, session->cancel_);
   session->sampler_ = std::make_unique<Sampler>(V);
   session->tokens_.reserve(static_cast<size_t>(options.context));
   return session;

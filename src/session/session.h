@@ -27,7 +27,6 @@ struct SessionOptions {
   int chunk = 0;         // rows a step takes at most; 0: kDefaultChunk
   KvType kv_type = KvType::kF16;
   Precision precision = Precision::kInt8;
-  std::string cpu;  // kernel row; empty: the best
   int rewind_margin = kRewindMargin;
 };
 inline constexpr int kDefaultContext = 32768;
@@ -129,7 +128,7 @@ class Session {
 
   const Model& model() const { return *model_; }
   const SessionOptions& options() const { return options_; }  // with the defaults filled in
-  const Kernels& kernels() const { return *kernels_; }
+  const Kernels& kernels() const { return model_->kernels(); }
   int position() const { return kv_.position(); }
   int rewind_min() const { return kv_.rewind_min(); }
   uint64_t reused_tokens() const { return reused_tokens_; }  // kept by extend or restored by load_kv, in all
@@ -163,8 +162,7 @@ class Session {
   Status append_generated(int32_t token);
 
  private:
-  Session(std::shared_ptr<const Model> model, const SessionOptions& options, const Kernels& kernels,
-          KvStore kv);
+  Session(std::shared_ptr<const Model> model, const SessionOptions& options, KvStore kv);
   // All that a prompt changes, to go back to if it fails.
   struct State {
     KvStore kv;
@@ -192,7 +190,6 @@ class Session {
 
   std::shared_ptr<const Model> model_;
   SessionOptions options_;
-  const Kernels* kernels_;
   KvStore kv_;
   std::unique_ptr<ThreadPool> pool_;
   Activations activations_;

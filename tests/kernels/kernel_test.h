@@ -9,6 +9,7 @@
 
 #include "base/cpu.h"
 #include "kernels/table.h"
+#include "quant/packing.h"
 
 namespace g4 {
 inline std::vector<const Kernels*> runnable_rows() {
@@ -96,6 +97,15 @@ struct Weights {
     std::vector<float> values(cols);
     dtype_info(type).decode(data() + r * stride, values.data(), cols);
     return values;
+  }
+
+  // As a row of the kernel table wants them, in an allocation of exactly their size.
+  std::vector<uint8_t> packed(const Kernels& kernels) const {
+    const Matrix matrix{data(), type, rows, cols};
+    const size_t groups = (rows + kernels.lanes - 1) / kernels.lanes;
+    std::vector<uint8_t> out(groups * kernels.lanes * stride, 0xee);
+    pack_groups(matrix, kernels.lanes, 0, groups, out.data());
+    return out;
   }
 
   DType type;

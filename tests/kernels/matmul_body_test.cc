@@ -55,7 +55,7 @@ TEST_CASE("matmul_f32 agrees with double precision: every row, type, odd size an
         const std::vector<float> x = random.normals(size.T * K);
         const size_t ldy = size.N + seed % 3;
         std::vector<float> y(size.T * ldy, 77.0f);
-        row->matmul_f32[static_cast<size_t>(type)](w.data(), w.stride, size.N, K, x.data(), K, size.T,
+        row->matmul_f32[static_cast<size_t>(type)](w.packed(*row).data(), size.N, K, x.data(), K, size.T,
                                                    y.data(), ldy);
         check_product(w, x, size.T, y, ldy, 1e-6);
       }
@@ -78,7 +78,7 @@ TEST_CASE("matmul_i8 agrees with double precision: every row, type, odd size and
         const size_t ldy = size.N + seed % 3;
         std::vector<float> y(size.T * ldy, 77.0f), dequantised(size.T * K);
         const QuantizedActivations view = x.view();
-        matmul(w.data(), w.stride, size.N, K, &view, size.T, y.data(), ldy);
+        matmul(w.packed(*row).data(), size.N, K, &view, size.T, y.data(), ldy);
         for (size_t i = 0; i < dequantised.size(); ++i)
           dequantised[i] = x.scale[i / kActivationBlock] * static_cast<float>(x.q[i]);
         check_product(w, dequantised, size.T, y, ldy, 2e-6);
@@ -102,6 +102,7 @@ TEST_CASE("matmul_i8 does not saturate", "[kernels]") {
         for (size_t at = 0; at < w.bytes.size(); at += dtype_info(type).block_bytes)
           for (const size_t field : half_fields(type)) set_half(&w.bytes[at + field], 0x3c00);
         const std::vector<float> values = w.row(0);
+        const std::vector<uint8_t> packed = w.packed(*row);
         for (size_t block = 0; block < blocks; ++block) {
           for (int pattern = 0; pattern < 4; ++pattern) {
             std::vector<int8_t> q(K, 0);
@@ -116,7 +117,7 @@ TEST_CASE("matmul_i8 does not saturate", "[kernels]") {
             }
             const QuantizedActivations x{q.data(), scale.data(), sum.data()};
             float y[3];
-            matmul(w.data(), w.stride, 3, K, &x, 1, y, 3);
+            matmul(packed.data(), 3, K, &x, 1, y, 3);
             CAPTURE(label(*row, type), static_cast<int>(fill), block, pattern);
             REQUIRE(static_cast<double>(y[0]) == expected);
             REQUIRE(y[1] == y[0]);
@@ -128,20 +129,19 @@ TEST_CASE("matmul_i8 does not saturate", "[kernels]") {
   }
 }
 
-// The rows [n, n + n_count) and tokens [t, t + t_count) of y [T, N].
-using Multiply = void (*)(const Kernels&, const Weights&, size_t n, size_t n_count, size_t t, size_t t_count,
+// The rows [n, n + n_count) and tokens [t, t + t_count) of y [T, N]; n is the first of a group.
+using Multiply = void (*)(const Kernels&, const Matrix&, size_t n, size_t n_count, size_t t, size_t t_count,
                           const std::vector<float>&, const Quantised&, float*);
-void multiply_f32(const Kernels& row, const Weights& w, size_t n, size_t n_count, size_t t, size_t t_count,
+void multiply_f32(const Kernels& row, const Matrix& w, size_t n, size_t n_count, size_t t, size_t t_count,
                   const std::vector<float>& x, const Quantised&, float* y) {
-  row.matmul_f32[static_cast<size_t>(w.type)](w.data() + n * w.stride, w.stride, n_count, w.cols,
-                                              x.data() + t * w.cols, w.cols, t_count, y + t * w.rows + n,
-                                              w.rows);
+  row.matmul_f32[static_cast<size_t>(w.type)](w.row(n), n_count, w.cols, x.data() + t * w.cols, w.cols,
+                                              t_count, y + t * w.rows + n, w.rows);
 }
-void multiply_i8(const Kernels& row, const Weights& w, size_t n, size_t n_count, size_t t, size_t t_count,
+void multiply_i8(const Kernels& row, const Matrix& w, size_t n, size_t n_count, size_t t, size_t t_count,
                  const std::vector<float>&, const Quantised& x, float* y) {
   const QuantizedActivations at = x.at(t, w.cols);
-  row.matmul_i8[static_cast<size_t>(w.type)](w.data() + n * w.stride, w.stride, n_count, w.cols, &at, t_count,
-                                             y + t * w.rows + n, w.rows);
+  row.matmul_i8[static_cast<size_t>(w.type)](w.row(n), n_count, w.cols, &at, t_count, y + t * w.rows + n,
+                                             w.rows);
 }
 
 TEST_CASE("a product is the same bit for bit however rows and tokens are split", "[kernels]") {
@@ -149,7 +149,9 @@ TEST_CASE("a product is the same bit for bit however rows and tokens are split",
   for (const Kernels* row : runnable_rows()) {
     for (const DType type : all_types()) {
       const size_t K = dtype_info(type).block_values == 1 ? 523 : 512;
-      const Weights w(type, N, K, 5, 1);
+      const Weights weights(type, N, K, 5, 1);
+      const std::vector<uint8_t> packed = weights.packed(*row);
+      const Matrix w{packed.data(), type, N, K, row->lanes};
       Random random(6);
       const std::vector<float> x = random.normals(T * K);
       const Quantised quantised(*row, x, T, K / kActivationBlock * kActivationBlock);
@@ -157,8 +159,9 @@ TEST_CASE("a product is the same bit for bit however rows and tokens are split",
         if (multiply == &multiply_i8 && row->matmul_i8[static_cast<size_t>(type)] == nullptr) continue;
         std::vector<float> whole(T * N);
         multiply(*row, w, 0, N, 0, T, x, quantised, whole.data());
-        const Size steps[] = {{1, 1}, {N, 1}, {7, 2},  {N, 3},  {8, 4}, {N, 5},
-                              {9, 6}, {N, 7}, {32, 8}, {33, 9}, {1, T}};
+        const size_t group = row->lanes;
+        const Size steps[] = {{group, 1}, {N, 1}, {2 * group, 2}, {N, 3}, {3 * group, 4}, {N, 5},
+                              {group, 6}, {N, 7}, {4 * group, 8}, {N, 9}, {group, T}};
         for (const auto [n_step, t_step] : steps) {
           std::vector<float> split(T * N);
           for (size_t n = 0; n < N; n += n_step)
@@ -186,13 +189,14 @@ TEST_CASE("infinite and missing weights spoil their own output only", "[kernels]
         set_half(bad + (half_fields(type).empty() ? 0 : half_fields(type)[0]),
                  type == DType::kBF16 ? 0x7f80 : 0x7c00);
       }
+      const std::vector<uint8_t> packed = w.packed(*row);
       Random random(8);
       const std::vector<float> x = random.normals(K);
       const Quantised quantised(*row, x, 1, K);
       for (const Multiply multiply : {&multiply_f32, &multiply_i8}) {
         if (multiply == &multiply_i8 && row->matmul_i8[static_cast<size_t>(type)] == nullptr) continue;
         std::vector<float> y(N);
-        multiply(*row, w, 0, N, 0, 1, x, quantised, y.data());
+        multiply(*row, {packed.data(), type, N, K, row->lanes}, 0, N, 0, 1, x, quantised, y.data());
         for (size_t n = 0; n < N; ++n) {
           CAPTURE(label(*row, type), n, y[n]);
           REQUIRE(std::isfinite(y[n]) == (n != 4));

@@ -68,7 +68,10 @@ TEST_CASE("weights: views into the file, in place", "[model]") {
   CHECK(w.output.data == w.token_embd.data);
   check_vector(w.output_norm, loaded.view("output_norm.weight"));
   check_vector(w.rope_freqs, loaded.view("rope_freqs.weight"));
-  check_matrix(w.ple_model_proj, loaded.view("per_layer_model_proj.weight"));
+  CHECK(w.ple_model_proj.count == 5);
+  CHECK(w.ple_model_proj[1].rows == 8);
+  CHECK(w.ple_model_proj[1].cols == 32);
+  CHECK(w.ple_model_proj[1].data == loaded.view("per_layer_model_proj.weight").data + 8 * 32 * 4);
   check_vector(w.ple_proj_norm, loaded.view("per_layer_proj_norm.weight"));
   REQUIRE(w.layers.size() == 5);
   const LayerWeights& layer = w.layers[1];
@@ -112,10 +115,10 @@ TEST_CASE("weights: a mixture of experts", "[model]") {
   check_vector(layer.pre_ffw_norm_2, loaded.view("blk.2.pre_ffw_norm_2.weight"));
   check_vector(layer.post_ffw_norm_1, loaded.view("blk.2.post_ffw_norm_1.weight"));
   check_vector(layer.post_ffw_norm_2, loaded.view("blk.2.post_ffw_norm_2.weight"));
-  CHECK(layer.expert_gate_up.count == 5);
-  CHECK(layer.expert_gate_up[4].rows == 48);
-  CHECK(layer.expert_gate_up[4].cols == 32);
-  CHECK(layer.expert_gate_up[4].data == loaded.view("blk.2.ffn_gate_up_exps.weight").data + 4 * 48 * 32 * 4);
+  CHECK(layer.expert_gate_up.count == 10);
+  CHECK(layer.expert_gate_up[8].rows == 24);
+  CHECK(layer.expert_gate_up[8].cols == 32);
+  CHECK(layer.expert_gate_up[8].data == loaded.view("blk.2.ffn_gate_up_exps.weight").data + 4 * 48 * 32 * 4);
   CHECK(layer.expert_down[1].rows == 32);
   CHECK(layer.expert_down[1].cols == 24);
   CHECK(layer.ple_gate.empty());
@@ -333,7 +336,7 @@ TEST_CASE("weights: writers may drop outer dimensions of one", "[model]") {
   for (GgufTensor& tensor : writer.tensors)
     while (tensor.shape.size() > 1 && tensor.shape.front() == 1) tensor.shape.erase(tensor.shape.begin());
   const Loaded loaded(writer);
-  CHECK(loaded.weights.layers[0].expert_gate_up[0].rows == 48);
+  CHECK(loaded.weights.layers[0].expert_gate_up[0].rows == 24);
   CHECK(loaded.weights.layers[0].router.rows == 1);
 }
 }  // namespace g4
