@@ -20,4 +20,10 @@ function(g4_add_isa)
   set_property(SOURCE ${exact} APPEND PROPERTY COMPILE_OPTIONS -ffp-contract=off)
 
   g4_add_isa_row(avx2 "x86_64|AMD64" -mavx2 -mfma -mf16c)
+  # GCC 12 warns of its own header (its bug 105593).
+  set(avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -Wno-uninitialized -Wno-maybe-uninitialized)
+  g4_add_isa_row(avx512 "x86_64|AMD64" ${avx512})
+  g4_add_isa_row(avx512vnni "x86_64|AMD64" ${avx512} -mavx512vnni)
+  g4_add_isa_row(neon "aarch64|arm64|ARM64")
+  g4_add_isa_row(neon_dotprod "aarch64|arm64|ARM64" -march=armv8.2-a+dotprod)
 endfunction()

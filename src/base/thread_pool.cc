@@ -38,11 +38,34 @@ bool spin_until(Done done) {
   } while (std::chrono::steady_clock::now() < deadline);
   return done();
 }
+
+// Threads that wait for something: they spin first, then sleep. Who changes what they wait for calls wake():
+// that is one load while nobody sleeps. Either the sleeper sees the change in its last look, or it is counted
+// before the other looks whether somebody sleeps: both sides write before they read, in one order for all.
+class Waiting {
+ public:
+  template <typename Done>
+  void wait(Done done) {
+    if (spin_until(done)) return;
+    std::unique_lock lock(mutex_);
+    ++asleep_;
+    changed_.wait(lock, done);
+    --asleep_;
+  }
+  void wake() {
+    if (asleep_ == 0) return;
+    { std::lock_guard lock(mutex_); }
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::atomic<int> asleep_{0};
+};
 }  // namespace
 
-// A run is published by its number, and over when no worker is left in it. Who gives up spinning sleeps on a
-// condition; who changes what that one waits for takes the lock before waking it, so that no change falls
-// between its last look and its sleep.
+// A run is published by its number, and over when no worker is left in it.
 struct ThreadPool::Impl {
   std::vector<std::thread> threads;
   void (*call)(void*, int) = nullptr;
@@ -50,31 +73,20 @@ struct ThreadPool::Impl {
   std::atomic<uint32_t> run_number{0};
   std::atomic<int> running{0};  // workers that have not ended the current run
   std::atomic<bool> stopping{false};
-  std::mutex mutex;
-  std::condition_variable run_published, run_ended;
+  Waiting for_run, for_end;
 
   void work(int worker) {
-    for (uint32_t seen = 0;;) {
-      const auto published = [&] { return run_number.load(std::memory_order_acquire) != seen; };
-      if (!spin_until(published)) {
-        std::unique_lock lock(mutex);
-        run_published.wait(lock, published);
-      }
+    for (uint32_t seen = 0;; ++seen) {
+      for_run.wait([&] { return run_number != seen; });
       if (stopping.load(std::memory_order_relaxed)) return;
-      ++seen;
       call(context, worker);
-      if (running.fetch_sub(1, std::memory_order_acq_rel) == 1) notify(run_ended);
+      if (--running == 0) for_end.wake();
     }
   }
 
   void publish() {
-    run_number.fetch_add(1, std::memory_order_release);
-    notify(run_published);
-  }
-
-  void notify(std::condition_variable& condition) {
-    { std::lock_guard lock(mutex); }
-    condition.notify_all();
+    ++run_number;
+    for_run.wake();
   }
 
   void stop() {
@@ -113,9 +125,6 @@ void ThreadPool::run_erased(void (*call)(void*, int), void* context) {
   impl.running.store(size() - 1, std::memory_order_relaxed);
   impl.publish();
   call(context, 0);
-  const auto ended = [&] { return impl.running.load(std::memory_order_acquire) == 0; };
-  if (spin_until(ended)) return;
-  std::unique_lock lock(impl.mutex);
-  impl.run_ended.wait(lock, ended);
+  impl.for_end.wait([&] { return impl.running == 0; });
 }
 }  // namespace g4

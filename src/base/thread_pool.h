@@ -42,6 +42,19 @@ class ThreadPool {
     });
   }
 
+  // Calls body(worker, i) once for every i < count, each time for the next i that no worker has taken yet.
+  template <typename Body>
+  void for_each(size_t count, Body&& body) {
+    std::atomic<size_t> next{0};
+    auto work = [&](int worker) {
+      for (size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) body(worker, i);
+    };
+    if (count > 1)
+      run(work);
+    else
+      work(0);
+  }
+
  private:
   struct Impl;
   explicit ThreadPool(std::unique_ptr<Impl> impl);

@@ -67,24 +67,70 @@ struct Q8Rows {
   }
 };
 
-// score[r][first + p] = q[r] . k[first + p] for kRows query rows and p < kPositions.
-template <class V, class Rows, size_t kRows, size_t kPositions>
-void score_tile(const float* q, size_t E, const uint8_t* k, size_t first, float (*score)[kPagePositions]) {
+// ---- Attention over one page, with online softmax
+
+// Keys and values are decoded to float32 in blocks that stay in the first-level cache, once for all query
+// rows.
+inline constexpr size_t kKeyColumns = 256, kKeyPositions = 8, kValueColumns = 64, kAttendRows = 64;
+
+// out[p, i] = element e + i of row first + p of a page, for p < positions and i < columns, filled up with
+// zeros to a whole vector. out is [positions, kStride].
+template <class V, class Rows, size_t kStride>
+void decode_rows(const uint8_t* page, size_t E, size_t first, size_t positions, size_t e, size_t columns,
+                 float* out) {
   const size_t row_bytes = kv_row_bytes(Rows::kType, E);
+  for (size_t p = 0; p < positions; ++p)
+    for (size_t i = 0; i < columns; i += V::kLanes)
+      V::store(out + p * kStride + i, Rows::template load<V>(page + (first + p) * row_bytes, e + i, E));
+}
+
+// score[r][p] += q[r] · keys[p] over some columns, for kRows query rows and kPositions keys.
+template <class V, size_t kRows, size_t kPositions>
+void add_scores(const float* const* q, size_t e, size_t columns, const float* keys, size_t first,
+                float (*score)[kPagePositions]) {
   typename V::Floats sums[kRows][kPositions];
   for (auto& row : sums)
     for (auto& sum : row) sum = V::broadcast(0.0f);
-  for (size_t e = 0; e < E; e += V::kLanes) {
-    typename V::Floats keys[kPositions];
-    for (size_t p = 0; p < kPositions; ++p)
-      keys[p] = Rows::template load<V>(k + (first + p) * row_bytes, e, E);
+  const auto step = [&](size_t i, const auto& load_query) {
+    typename V::Floats key[kPositions];
+    for (size_t p = 0; p < kPositions; ++p) key[p] = V::load(keys + p * kKeyColumns + i);
     for (size_t r = 0; r < kRows; ++r) {
-      const typename V::Floats query = load_some<V>(q + r * E + e, E - e);
-      for (size_t p = 0; p < kPositions; ++p) sums[r][p] = V::fma(query, keys[p], sums[r][p]);
+      const typename V::Floats query = load_query(q[r] + e + i);
+      for (size_t p = 0; p < kPositions; ++p) sums[r][p] = V::fma(query, key[p], sums[r][p]);
+    }
+  };
+  size_t i = 0;
+  for (; i + V::kLanes <= columns; i += V::kLanes) step(i, [](const float* p) { return V::load(p); });
+  if (i < columns) step(i, [&](const float* p) { return load_some<V>(p, columns - i); });
+  for (size_t r = 0; r < kRows; ++r)
+    for (size_t p = 0; p < kPositions; ++p) score[r][first + p] += V::sum(sums[r][p]);
+}
+
+// score[r][p] = q[r] · k[p] for G query rows and the positions [begin, end); -infinity for the others.
+template <class V, class Rows>
+void score_page(const float* const* q, size_t G, size_t E, const uint8_t* k, size_t begin, size_t end,
+                float (*score)[kPagePositions]) {
+  for (size_t r = 0; r < G; ++r)
+    for (size_t p = 0; p < kPagePositions; ++p) score[r][p] = begin <= p && p < end ? 0.0f : -INFINITY;
+  alignas(64) float keys[kKeyPositions * kKeyColumns];
+  for (size_t first = begin; first < end; first += kKeyPositions) {
+    const size_t positions = smaller(kKeyPositions, end - first);
+    for (size_t e = 0; e < E; e += kKeyColumns) {
+      const size_t columns = smaller(kKeyColumns, E - e);
+      decode_rows<V, Rows, kKeyColumns>(k, E, first, positions, e, columns, keys);
+      for (size_t r = 0; r < G;) {
+        const bool four = G - r >= 4;
+        for (size_t p = 0; p < positions;) {
+          const bool two = positions - p >= 2;
+          const auto add = four ? (two ? &add_scores<V, 4, 2> : &add_scores<V, 4, 1>)
+                                : (two ? &add_scores<V, 1, 2> : &add_scores<V, 1, 1>);
+          add(q + r, e, columns, keys + p * kKeyColumns, first + p, score + r);
+          p += two ? 2 : 1;
+        }
+        r += four ? 4 : 1;
+      }
     }
   }
-  for (size_t r = 0; r < kRows; ++r)
-    for (size_t p = 0; p < kPositions; ++p) score[r][first + p] = V::sum(sums[r][p]);
 }
 
 // Turns the scores of a page (-infinity where there is none) into weights relative to the new maximum and
@@ -110,50 +156,62 @@ float update_softmax(float* score, SoftmaxState* state) {
   return kept;
 }
 
-// accumulator[r] = kept[r] * accumulator[r] + sum over p of weight[r][p] * v[p]
-template <class V, class Rows, size_t kRows>
-void accumulate_values(const float (*weight)[kPagePositions], const float* kept, size_t E, const uint8_t* v,
-                       size_t begin, size_t end, float* accumulator) {
-  const size_t row_bytes = kv_row_bytes(Rows::kType, E);
-  for (size_t e = 0; e < E; e += V::kLanes) {
-    typename V::Floats sums[kRows];
-    for (size_t r = 0; r < kRows; ++r)
-      sums[r] = V::mul(load_some<V>(accumulator + r * E + e, E - e), V::broadcast(kept[r]));
-    for (size_t p = begin; p < end; ++p) {
-      const typename V::Floats values = Rows::template load<V>(v + p * row_bytes, e, E);
-      for (size_t r = 0; r < kRows; ++r) sums[r] = V::fma(values, V::broadcast(weight[r][p]), sums[r]);
+// accumulator[r] += sum over p of weight[r][p] * values[p] over kVectors vectors of columns, of which
+// `columns` exist; what was there before counts kept[r] times.
+template <class V, size_t kRows, size_t kVectors>
+void add_values(const float (*weight)[kPagePositions], const float* kept, const float* values, size_t begin,
+                size_t end, float* const* accumulator, size_t e, size_t columns) {
+  const auto left = [columns](size_t v) { return columns - v * V::kLanes; };
+  typename V::Floats sums[kRows][kVectors];
+  for (size_t r = 0; r < kRows; ++r)
+    for (size_t v = 0; v < kVectors; ++v)
+      sums[r][v] = V::mul(load_some<V>(accumulator[r] + e + v * V::kLanes, left(v)), V::broadcast(kept[r]));
+  for (size_t p = begin; p < end; ++p) {
+    typename V::Floats value[kVectors];
+    for (size_t v = 0; v < kVectors; ++v) value[v] = V::load(values + p * kValueColumns + v * V::kLanes);
+    for (size_t r = 0; r < kRows; ++r) {
+      const typename V::Floats w = V::broadcast(weight[r][p]);
+      for (size_t v = 0; v < kVectors; ++v) sums[r][v] = V::fma(value[v], w, sums[r][v]);
     }
-    for (size_t r = 0; r < kRows; ++r) store_some<V>(accumulator + r * E + e, sums[r], E - e);
   }
-}
-
-template <class V, class Rows, size_t kRows>
-void attend_rows(const float* q, size_t E, const uint8_t* k, const uint8_t* v, size_t begin, size_t end,
-                 SoftmaxState* state, float* accumulator) {
-  constexpr size_t kPositions = 2;
-  float score[kRows][kPagePositions], kept[kRows];
-  for (auto& row : score)
-    for (float& value : row) value = -INFINITY;
-  size_t p = begin;
-  for (; p + kPositions <= end; p += kPositions) score_tile<V, Rows, kRows, kPositions>(q, E, k, p, score);
-  for (; p < end; ++p) score_tile<V, Rows, kRows, 1>(q, E, k, p, score);
-  for (size_t r = 0; r < kRows; ++r) kept[r] = update_softmax<V>(score[r], &state[r]);
-  accumulate_values<V, Rows, kRows>(score, kept, E, v, begin, end, accumulator);
+  for (size_t r = 0; r < kRows; ++r)
+    for (size_t v = 0; v < kVectors; ++v)
+      store_some<V>(accumulator[r] + e + v * V::kLanes, sums[r][v], left(v));
 }
 
 template <class V, class Rows>
-void attend_page(const float* q, size_t G, size_t E, const void* k, const void* v, int begin, int end,
-                 SoftmaxState* state, float* accumulator) {
+void accumulate_page(const float (*weight)[kPagePositions], const float* kept, size_t G, size_t E,
+                     const uint8_t* v, size_t begin, size_t end, float* const* accumulator) {
+  alignas(64) float values[kPagePositions * kValueColumns];
+  for (size_t e = 0; e < E; e += kValueColumns) {
+    const size_t columns = smaller(kValueColumns, E - e);
+    decode_rows<V, Rows, kValueColumns>(v, E, begin, end - begin, e, columns, values + begin * kValueColumns);
+    for (size_t r = 0; r < G;) {
+      const bool four = G - r >= 4;
+      for (size_t i = 0; i < columns;) {
+        const bool two = columns - i > V::kLanes;
+        const auto add = four ? (two ? &add_values<V, 4, 2> : &add_values<V, 4, 1>)
+                              : (two ? &add_values<V, 1, 2> : &add_values<V, 1, 1>);
+        add(weight + r, kept + r, values + i, begin, end, accumulator + r, e + i, columns - i);
+        i += (two ? 2 : 1) * V::kLanes;
+      }
+      r += four ? 4 : 1;
+    }
+  }
+}
+
+template <class V, class Rows>
+void attend_page(const float* const* q, size_t G, size_t E, const void* k, const void* v, int begin, int end,
+                 SoftmaxState* state, float* const* accumulator) {
   if (begin >= end) return;
-  const uint8_t* keys = static_cast<const uint8_t*>(k);
-  const uint8_t* values = static_cast<const uint8_t*>(v);
   const size_t first = static_cast<size_t>(begin), last = static_cast<size_t>(end);
-  for (size_t g = 0; g < G;) {
-    const auto attend = G - g >= 4   ? &attend_rows<V, Rows, 4>
-                        : G - g >= 2 ? &attend_rows<V, Rows, 2>
-                                     : &attend_rows<V, Rows, 1>;
-    attend(q + g * E, E, keys, values, first, last, state + g, accumulator + g * E);
-    g += G - g >= 4 ? 4 : G - g >= 2 ? 2 : 1;
+  for (size_t g = 0; g < G; g += kAttendRows) {
+    const size_t count = smaller(kAttendRows, G - g);
+    alignas(64) float score[kAttendRows][kPagePositions], kept[kAttendRows];
+    score_page<V, Rows>(q + g, count, E, static_cast<const uint8_t*>(k), first, last, score);
+    for (size_t r = 0; r < count; ++r) kept[r] = update_softmax<V>(score[r], &state[g + r]);
+    accumulate_page<V, Rows>(score, kept, count, E, static_cast<const uint8_t*>(v), first, last,
+                             accumulator + g);
   }
 }
 

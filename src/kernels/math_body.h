@@ -5,6 +5,8 @@
 
 namespace g4 {
 namespace {
+inline size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+
 // The first `count` values, at most V::kLanes, the others zero.
 template <class V>
 typename V::Floats load_some(const float* p, size_t count) {

@@ -11,8 +11,6 @@ namespace g4 {
 namespace {
 inline constexpr size_t kStretch = 256;  // columns; the longest block
 
-inline size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
 template <class Type>
 constexpr size_t bytes_of(size_t columns) {
   return columns / Type::kBlockValues * sizeof(typename Type::Block);
@@ -23,9 +21,11 @@ constexpr size_t bytes_of(size_t columns) {
 template <class V, class Type, class Function>
 void for_each_block(const uint8_t* bytes, size_t columns, Function function) {
   constexpr size_t kBlockBytes = sizeof(typename Type::Block) * V::kLanes, kAhead = 4096, kLine = 64;
-  const size_t count = columns / Type::kBlockValues;
-  for (size_t i = 0; i < count * kBlockBytes; i += kLine) V::prefetch(bytes + kAhead + i);
-  for (size_t b = 0; b < count; ++b) function(PackedBlock<V>{bytes + b * kBlockBytes}, b);
+  for (size_t b = 0; b < columns / Type::kBlockValues; ++b) {
+    const uint8_t* block = bytes + b * kBlockBytes;
+    for (size_t i = 0; i < kBlockBytes; i += kLine) V::prefetch(block + kAhead + i);
+    function(PackedBlock<V>{block}, b);
+  }
 }
 
 // ---- int8
@@ -87,30 +87,39 @@ struct IntegerGroup {
   template <size_t kGroups, size_t kTokens>
   static void add_products(const IntegerGroup* groups, size_t columns, const Input& x,
                            typename V::Floats (&sums)[kGroups][kTokens]) {
+    for (size_t b = 0; b < columns / Type::kBlockValues; ++b) {
+      const Panel<V, Type>* panels[kGroups];
+      for (size_t g = 0; g < kGroups; ++g) panels[g] = &groups[g].panels[b];
+      add_block(panels, x.at(0, b * Type::kBlockValues), sums);
+    }
+  }
+
+  // The same for one block of each group.
+  template <size_t kGroups, size_t kTokens>
+  [[gnu::always_inline]] static void add_block(const Panel<V, Type>* const (&panels)[kGroups], const Input& x,
+                                               typename V::Floats (&sums)[kGroups][kTokens]) {
     using Floats = typename V::Floats;
     constexpr size_t kParts = Type::kBlockValues / kActivationBlock;   // of a block
     constexpr size_t kScales = kActivationBlock / Type::kScaleValues;  // of a part
     constexpr size_t kQuads = Type::kScaleValues / 4;                  // that share a scale
-    for (size_t part = 0; part < columns / kActivationBlock; ++part) {
-      const size_t b = part / kParts, p = part % kParts;
+    for (size_t p = 0; p < kParts; ++p) {
       Floats x_scale[kTokens];
-      for (size_t t = 0; t < kTokens; ++t) x_scale[t] = V::broadcast(x.at(t, 0).scale[part]);
+      for (size_t t = 0; t < kTokens; ++t) x_scale[t] = V::broadcast(x.at(t, 0).scale[p]);
       for (size_t s = 0; s < kScales; ++s) {
         typename V::Ints dots[kGroups][kTokens];
         const typename V::Ints* quads[kGroups];
-        for (size_t g = 0; g < kGroups; ++g) quads[g] = groups[g].panels[b].quads + 8 * p + kQuads * s;
-        dot_quads<V, Type::kRange, kQuads>(quads, x.q + kActivationBlock * part + 4 * kQuads * s, x.K, dots);
+        for (size_t g = 0; g < kGroups; ++g) quads[g] = panels[g]->quads + 8 * p + kQuads * s;
+        dot_quads<V, Type::kRange, kQuads>(quads, x.q + kActivationBlock * p + 4 * kQuads * s, x.K, dots);
         for (size_t g = 0; g < kGroups; ++g) {
-          const Floats w_scale = groups[g].panels[b].scale[kScales * p + s];
+          const Floats w_scale = panels[g]->scale[kScales * p + s];
           for (size_t t = 0; t < kTokens; ++t)
             sums[g][t] = V::fma(V::to_float(dots[g][t]), V::mul(w_scale, x_scale[t]), sums[g][t]);
         }
       }
       if constexpr (Type::kHasOffset)
         for (size_t t = 0; t < kTokens; ++t) {
-          const Floats x_sum = V::broadcast(x.at(t, 0).sum[part]);
-          for (size_t g = 0; g < kGroups; ++g)
-            sums[g][t] = V::fma(groups[g].panels[b].offset[p], x_sum, sums[g][t]);
+          const Floats x_sum = V::broadcast(x.at(t, 0).sum[p]);
+          for (size_t g = 0; g < kGroups; ++g) sums[g][t] = V::fma(panels[g]->offset[p], x_sum, sums[g][t]);
         }
     }
   }
@@ -217,10 +226,30 @@ void matmul(const uint8_t* w, size_t N, size_t K, const typename Group::Input& x
   }
 }
 
+// One token: each block is used as soon as it is unpacked, a group after the other, as the memory delivers
+// them.
+template <class V, class Type>
+void multiply_token(const uint8_t* w, size_t N, size_t K, const IntegerInput& x, float* y) {
+  for (size_t n = 0; n < N; n += V::kLanes) {
+    typename V::Floats sums[1][1] = {{V::broadcast(0.0f)}};
+    for_each_block<V, Type>(w + n * bytes_of<Type>(K), K, [&](PackedBlock<V> block, size_t b) {
+      Panel<V, Type> panel;
+      Type::template unpack<V>(block, &panel);
+      const Panel<V, Type>* const panels[1] = {&panel};
+      IntegerGroup<V, Type>::add_block(panels, x.at(0, b * Type::kBlockValues), sums);
+    });
+    store_some<V>(y + n, sums[0][0], N - n);
+  }
+}
+
 template <class V, class Type>
 void matmul_i8(const uint8_t* w, size_t N, size_t K, const QuantizedActivations* x, size_t T, float* y,
                size_t ldy) {
-  matmul<V, Type, IntegerGroup<V, Type>>(w, N, K, {x->q, x->scale, x->sum, K}, T, y, ldy);
+  const IntegerInput input = {x->q, x->scale, x->sum, K};
+  if (T == 1)
+    multiply_token<V, Type>(w, N, K, input, y);
+  else
+    matmul<V, Type, IntegerGroup<V, Type>>(w, N, K, input, T, y, ldy);
 }
 
 template <class V, class Type>

@@ -3,13 +3,26 @@
 #include "kernels/table.h"
 
 namespace g4 {
-extern const Kernels kGenericKernels, kAvx2Kernels;
+extern const Kernels kGenericKernels, kAvx2Kernels, kAvx512Kernels, kAvx512VnniKernels, kNeonKernels,
+    kNeonDotprodKernels;
 
 namespace {
 // Best first. cmake/isa.cmake defines G4_ISA_<NAME> for the rows of this build's processor.
 const Kernels* const kRows[] = {
+#ifdef G4_ISA_AVX512VNNI
+    &kAvx512VnniKernels,
+#endif
+#ifdef G4_ISA_AVX512
+    &kAvx512Kernels,
+#endif
 #ifdef G4_ISA_AVX2
     &kAvx2Kernels,
+#endif
+#ifdef G4_ISA_NEON_DOTPROD
+    &kNeonDotprodKernels,
+#endif
+#ifdef G4_ISA_NEON
+    &kNeonKernels,
 #endif
     &kGenericKernels,
 };

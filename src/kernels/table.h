@@ -64,10 +64,11 @@ struct Kernels {
   // Rotates halves: (x[d], x[d + half]) by the angle whose cosine and sine are cos[d], sin[d]; d < half.
   void (*rope)(float* x, const float* cos, const float* sin, size_t half);
 
-  // Attends G query rows (float32 [G, E], all of one KV head) to the positions [begin, end) of one page of K
-  // and V (each kPagePositions rows of the KvType), updating state[G] and accumulator [G, E]. Scale 1.0.
-  void (*attend_page[kKvTypeCount])(const float* q, size_t G, size_t E, const void* k, const void* v,
-                                    int begin, int end, SoftmaxState* state, float* accumulator);
+  // Attends G query rows (q[g] and accumulator[g] are float32 [E]), all of one KV head, to the positions
+  // [begin, end) of one page of K and V (each kPagePositions rows of the KvType), updating state[G] and the
+  // accumulators. Scale 1.0. The more rows, the better: the page is decoded once for all.
+  void (*attend_page[kKvTypeCount])(const float* const* q, size_t G, size_t E, const void* k, const void* v,
+                                    int begin, int end, SoftmaxState* state, float* const* accumulator);
   // float32 row -> KV row of E values.
   void (*store_kv[kKvTypeCount])(const float* x, size_t E, void* row);
 };

@@ -2,12 +2,13 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "nn/forward.h"
 
 namespace g4 {
 namespace {
-constexpr size_t kHeadsPerTask = 4;  // query heads of one KV head that share its pages in one task
+constexpr size_t kHeadsPerTask = 8, kRowsPerTask = 8;
 }
 
 // K and V of all rows, from norm_TD, into the stores.
@@ -50,16 +51,22 @@ void Forward::attention(int layer) {
   linear_.set_input(act_.norm_TD.data(), T(), D_);
   linear_.product(w.attn_q, act_.q_THE.data());
 
-  const size_t task_heads = std::min(group, kHeadsPerTask),
-               tasks_per_group = (group + task_heads - 1) / task_heads;
-  const size_t tasks_per_row = heads / group * tasks_per_group;
-  pool_.parallel_for(T() * tasks_per_row, 1, [&](size_t begin, size_t end) {
-    for (size_t task = begin; task < end && !cancelled(); ++task) {
-      const size_t t = task / tasks_per_row, kv_head = task % tasks_per_row / tasks_per_group,
-                   part = task % tasks_per_group;
-      const size_t first = kv_head * group + part * task_heads;
-      attend(rows_[t], t, layer, first, std::min(first + task_heads, (kv_head + 1) * group));
-    }
+  // A task is some query heads of one KV head in some rows that follow one another in a session: the more,
+  // the fewer times their keys and values are read.
+  tiles_.clear();
+  for (size_t t = 0; t < T(); ++t)
+    if (t > 0 && rows_[t].kv == rows_[t - 1].kv && t - tiles_.back().begin < kRowsPerTask)
+      ++tiles_.back().end;
+    else
+      tiles_.push_back({t, t + 1});
+  const bool few = tiles_.size() * (heads / group) < 2 * static_cast<size_t>(pool_.size());
+  const size_t task_heads = std::min(group, few ? kHeadsPerTask / 2 : kHeadsPerTask),
+               parts = (group + task_heads - 1) / task_heads, tasks_per_tile = heads / group * parts;
+  pool_.for_each(tiles_.size() * tasks_per_tile, [&](int, size_t task) {
+    if (cancelled()) return;
+    const size_t kv_head = task % tasks_per_tile / parts, part = task % parts;
+    const size_t first = kv_head * group + part * task_heads;
+    attend(tiles_[task / tasks_per_tile], layer, first, std::min(first + task_heads, (kv_head + 1) * group));
   });
 
   linear_.set_input(act_.attn_THE.data(), T(), heads * E);
@@ -67,33 +74,54 @@ void Forward::attention(int layer) {
   add_normed_block(w.post_attention_norm);
 }
 
-// Query heads [head_begin, head_end) of one row, all of one KV head, over the pages they see.
-void Forward::attend(const Row& row, size_t t, int layer, size_t head_begin, size_t head_end) {
+// Query heads [head_begin, head_end), all of one KV head, of the rows of a tile, over the pages they see.
+void Forward::attend(const Tile& tile, int layer, size_t head_begin, size_t head_end) {
   const KvLayer& kv = net_.kv_meta[layer];
+  const KvStore& store = *rows_[tile.begin].kv;
   const size_t E = static_cast<size_t>(kv.head_dim), heads = static_cast<size_t>(net_.config.head_count);
-  const size_t count = head_end - head_begin, group = heads / static_cast<size_t>(kv.kv_head_count);
-  const int kv_head = static_cast<int>(head_begin / group);
-  float* q = act_.q_THE.data() + (t * heads + head_begin) * E;
-  float* out = act_.attn_THE.data() + (t * heads + head_begin) * E;
-  const float* cos = (kv.is_sliding ? act_.cos_sliding_TE : act_.cos_full_TE).data() + t * (E / 2);
-  const float* sin = (kv.is_sliding ? act_.sin_sliding_TE : act_.sin_full_TE).data() + t * (E / 2);
-  SoftmaxState state[kHeadsPerTask];
-  for (size_t head = 0; head < count; ++head) {
-    kernels_.rms_norm(q + head * E, weights(layer).attn_q_norm.data(), net_.config.norm_eps, E, q + head * E);
-    kernels_.rope(q + head * E, cos, sin, E / 2);
-    state[head] = {-std::numeric_limits<float>::infinity(), 0};
-  }
-  std::memset(out, 0, count * E * sizeof(float));
+  const size_t count = head_end - head_begin;
+  const int kv_head = static_cast<int>(head_begin / (heads / static_cast<size_t>(kv.kv_head_count)));
+  const float* cos_TE = (kv.is_sliding ? act_.cos_sliding_TE : act_.cos_full_TE).data();
+  const float* sin_TE = (kv.is_sliding ? act_.sin_sliding_TE : act_.sin_full_TE).data();
+  const float* queries[kRowsPerTask * kHeadsPerTask];
+  float* outs[kRowsPerTask * kHeadsPerTask];
+  SoftmaxState states[kRowsPerTask * kHeadsPerTask];
+  for (size_t t = tile.begin; t < tile.end; ++t)
+    for (size_t head = head_begin; head < head_end; ++head) {
+      const size_t i = (t - tile.begin) * count + head - head_begin;
+      float* q = act_.q_THE.data() + (t * heads + head) * E;
+      kernels_.rms_norm(q, weights(layer).attn_q_norm.data(), net_.config.norm_eps, E, q);
+      kernels_.rope(q, cos_TE + t * (E / 2), sin_TE + t * (E / 2), E / 2);
+      queries[i] = q;
+      outs[i] = act_.attn_THE.data() + (t * heads + head) * E;
+      states[i] = {-std::numeric_limits<float>::infinity(), 0};
+      std::memset(outs[i], 0, E * sizeof(float));
+    }
 
-  const int first = kv.window == 0 ? 0 : std::max(0, row.position - kv.window + 1);
-  const int last = kv.is_sliding ? std::max(row.position, row.seen_until - 1) : row.position;
-  for (int page = first / kPagePositions; page <= last / kPagePositions; ++page) {
+  // Positions of a page that a row sees. Rows that see the same share the page.
+  const auto last_seen = [&](size_t t) {
+    return kv.is_sliding ? std::max(rows_[t].position, rows_[t].seen_until - 1) : rows_[t].position;
+  };
+  const auto first_seen = [&](size_t t) {
+    return kv.window == 0 ? 0 : std::max(0, rows_[t].position - kv.window + 1);
+  };
+  const auto seen = [&](size_t t, int page) {
     const int start = page * kPagePositions;
-    kernels_.attend_page[static_cast<size_t>(row.kv->type())](
-        q, count, E, row.kv->k_page(kv.source_layer, page, kv_head),
-        row.kv->v_page(kv.source_layer, page, kv_head), std::max(first - start, 0),
-        std::min(last - start + 1, kPagePositions), state, out);
+    return std::pair(std::max(first_seen(t) - start, 0), std::min(last_seen(t) - start + 1, kPagePositions));
+  };
+  int newest = 0;
+  for (size_t t = tile.begin; t < tile.end; ++t) newest = std::max(newest, last_seen(t));
+  for (int page = first_seen(tile.begin) / kPagePositions; page <= newest / kPagePositions; ++page) {
+    for (size_t t = tile.begin, next; t < tile.end; t = next) {
+      const auto [begin, end] = seen(t, page);
+      for (next = t + 1; next < tile.end && seen(next, page) == std::pair(begin, end);) ++next;
+      const size_t i = (t - tile.begin) * count;
+      kernels_.attend_page[static_cast<size_t>(store.type())](
+          queries + i, (next - t) * count, E, store.k_page(kv.source_layer, page, kv_head),
+          store.v_page(kv.source_layer, page, kv_head), begin, end, states + i, outs + i);
+    }
   }
-  for (size_t head = 0; head < count; ++head) kernels_.scale(out + head * E, 1.0f / state[head].sum, E);
+  for (size_t i = 0; i < (tile.end - tile.begin) * count; ++i)
+    kernels_.scale(outs[i], 1.0f / states[i].sum, E);
 }
 }  // namespace g4

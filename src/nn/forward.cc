@@ -30,7 +30,8 @@ Forward::Forward(const Network& network, const Kernels& kernels, Precision preci
                                   network.weights.rope_freqs)) {}
 
 // The whole network (gemma4.md 2).
-Status Forward::run(std::span<const Row> rows, std::span<uint64_t> layer_rows, const Tap* listener) {
+Status Forward::run(std::span<const Row> rows, std::span<uint64_t> layer_rows, const Tap* listener,
+                    const PassProgress& progress) {
   G4_DCHECK(rows.size() <= act_.row_capacity);
   rows_.assign(rows.begin(), rows.end());
   tap_ = listener;
@@ -60,6 +61,7 @@ Status Forward::run(std::span<const Row> rows, std::span<uint64_t> layer_rows, c
     layer_rows[static_cast<size_t>(layer)] += T();
     tap("layer", layer, act_.x_TD.data(), D_);
     if (cancelled()) return cancelled_error();
+    if (progress && layer < last_owner && !progress(layer + 1, last_owner + 1)) return cancelled_error();
   }
   if (T() > 0) logits();
   return cancelled() ? cancelled_error() : absl::OkStatus();

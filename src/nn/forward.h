@@ -1,6 +1,7 @@
 // The forward pass of a Gemma 4 text network over a batch of rows, from any number of sessions.
 #pragma once
 #include <atomic>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -25,6 +26,9 @@ struct Row {
   int seen_until = 0;  // positions before this are seen too in sliding layers: rows of an image see all of it
 };
 
+// (layers done, layers that all rows go through) -> false to stop.
+using PassProgress = std::function<bool(int, int)>;
+
 class Forward {
  public:
   // All referenced objects must outlive this one; activations must hold the rows of a batch.
@@ -34,7 +38,8 @@ class Forward {
   // Writes the K and V of all rows into their stores, and the logits that are asked for. tap may be nullptr.
   // layer_rows [L] counts the rows each layer runs in full. Errors: cancelled, argument (a token without
   // per-layer embedding), io. Stores and logits are then partly written.
-  Status run(std::span<const Row> rows, std::span<uint64_t> layer_rows, const Tap* tap = nullptr);
+  Status run(std::span<const Row> rows, std::span<uint64_t> layer_rows, const Tap* tap = nullptr,
+             const PassProgress& progress = {});
 
  private:
   // The steps of a pass, in order. Each works on rows_, the rows still running.
@@ -50,7 +55,10 @@ class Forward {
   void ple_gate(int layer);
   void logits();
 
-  void attend(const Row& row, size_t t, int layer, size_t head_begin, size_t head_end);
+  struct Tile {  // rows [begin, end) of one session
+    size_t begin, end;
+  };
+  void attend(const Tile& tile, int layer, size_t head_begin, size_t head_end);
   // out = norm(x) · w for T rows of D.
   void norm_rows(const float* x, Vector weight, float* out);
   // x_TD += norm(block_TD) · w
@@ -81,6 +89,7 @@ class Forward {
   const Tap* tap_ = nullptr;                      // of the pass that runs
   std::vector<Row> rows_;
   std::vector<int32_t> tokens_;
+  std::vector<Tile> tiles_;
   struct Choice {  // an expert of a token
     int expert;
     uint32_t row;

@@ -65,20 +65,18 @@ class Linear {
     const size_t workers = static_cast<size_t>(pool_.size()), tile_floats = act_.tile.size() / workers;
     const size_t blocks = (N + block_rows - 1) / block_rows;
     const size_t step = std::max<size_t>(1, blocks / (kTasksPerThread * workers)) * block_rows;
-    std::atomic<size_t> next{0};
-    const auto work = [&](int worker) {
+    const auto task = [&](int worker, size_t index) {
       float* tile = act_.tile.data() + static_cast<size_t>(worker) * tile_floats;
-      for (size_t begin; (begin = next.fetch_add(step, std::memory_order_relaxed)) < N;)
-        for (size_t n = begin; n < std::min(N, begin + step); n += block_rows)
-          for (size_t t = 0; t < T_; t += kTokenBlock) {
-            if (cancel_.load(std::memory_order_relaxed)) return;
-            body(tile, n, std::min(block_rows, N - n), t, std::min(kTokenBlock, T_ - t));
-          }
+      const size_t begin = index * step, end = std::min(N, begin + step);
+      for (size_t n = begin; n < end; n += block_rows)
+        for (size_t t = 0; t < T_; t += kTokenBlock) {
+          if (cancel_.load(std::memory_order_relaxed)) return;
+          body(tile, n, std::min(block_rows, end - n), t, std::min(kTokenBlock, T_ - t));
+        }
     };
-    if (N * K_ * T_ < kLeastShared)
-      work(0);
-    else
-      pool_.run(work);
+    const size_t tasks = (N + step - 1) / step;
+    if (N * K_ * T_ >= kLeastShared) return pool_.for_each(tasks, task);
+    for (size_t i = 0; i < tasks; ++i) task(0, i);
   }
 
   const Kernels& kernels_;

@@ -212,7 +212,12 @@ Status Session::run_rows(std::span<const StepInput> inputs, float* all_logits,
       next += count;
       if (next == input.tokens.size()) ++s, next = 0;
     }
-    G4_RETURN_IF_ERROR(forward_->run(rows, layer_rows_, tap_ ? &tap_ : nullptr));
+    PassProgress layers;
+    if (progress)
+      layers = [&](int layer, int count) {
+        return progress(done + rows.size() * static_cast<size_t>(layer) / static_cast<size_t>(count), total);
+      };
+    G4_RETURN_IF_ERROR(forward_->run(rows, layer_rows_, tap_ ? &tap_ : nullptr, layers));
   }
   if (all_logits != nullptr)
     std::memcpy(next_logits_.data(), all_logits + (total - 1) * V, V * sizeof(float));

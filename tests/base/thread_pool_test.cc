@@ -64,6 +64,23 @@ TEST_CASE("parallel_for covers the range once, in shares of whole grains", "[bas
   }
 }
 
+TEST_CASE("for_each does everything once, whoever takes it", "[base][threads]") {
+  for (const int threads : {1, 2, 3}) {
+    const auto pool = make_pool(threads);
+    for (const size_t count : {0, 1, 2, 7, 1000}) {
+      std::vector<int> seen(count, 0);
+      std::atomic<int> bad{0};
+      pool->for_each(count, [&](int worker, size_t i) {
+        if (worker < 0 || worker >= threads) ++bad;
+        ++seen[i];
+      });
+      CAPTURE(threads, count);
+      CHECK(bad == 0);
+      CHECK(seen == std::vector<int>(count, 1));
+    }
+  }
+}
+
 TEST_CASE("what a run wrote is seen by the next one, in any worker", "[base][threads]") {
   const auto pool = make_pool(4);
   std::vector<uint64_t> values(4, 1), next(4);

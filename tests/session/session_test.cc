@@ -282,6 +282,23 @@ TEST_CASE("A failed prefill changes nothing: bad token, full context, stopped, c
   }
 }
 
+TEST_CASE("Progress of a prefill comes layer by layer, in order, from nothing to all", "[session]") {
+  auto session = open_tiny("e2b-tiny");
+  std::vector<size_t> seen;
+  REQUIRE(session
+              ->prefill(some_tokens(100), nullptr,
+                        [&](size_t done, size_t total) {
+                          CHECK(total == 100);
+                          seen.push_back(done);
+                          return true;
+                        })
+              .ok());
+  CHECK(seen.front() == 0);
+  CHECK(seen.back() == 100);
+  CHECK(std::is_sorted(seen.begin(), seen.end()));
+  CHECK(seen.size() > 3);  // all 100 are one chunk
+}
+
 TEST_CASE("A cancel from another thread ends a prefill; the session goes on", "[session][threads]") {
   auto session = open_tiny("e2b-tiny");
   const std::vector<int32_t> tokens = some_tokens(4000);
@@ -330,8 +347,9 @@ TEST_CASE("Session options out of range are refused by name", "[session]") {
   CHECK_THAT(message([](auto& o) { o.chunk = 1 << 20; }), Catch::Contains("chunk"));
   ModelOptions options;
   options.cpu = "z80";
-  CHECK_THAT(std::string(Model::open(golden_path("tiny/e2b-tiny/model.gguf"), options, {}).status().message()),
-             Catch::Contains("z80"));
+  CHECK_THAT(
+      std::string(Model::open(golden_path("tiny/e2b-tiny/model.gguf"), options, {}).status().message()),
+      Catch::Contains("z80"));
 }
 
 TEST_CASE("The estimate covers what a full session holds", "[session]") {
