@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "quant/packing.h"
+
 namespace g4 {
 namespace {
 constexpr size_t kRows = 256;  // rows that are clipped, multiplied and clipped while they are in the cache
@@ -21,13 +23,27 @@ Status TowerLayers::reserve(size_t widest_input) {
   return absl::OkStatus();
 }
 
-void TowerLayers::apply(const Matrix& w, const float* x, size_t T, float* y) {
-  linear_.set_input(x, T, w.cols);
-  linear_.product(w, y);
+Matrix TowerLayers::pack(const Matrix& w) {
+  Matrix packed = w;
+  packed.lanes = kernels.lanes;
+  if (packed_.size() < packed.size_bytes()) packed_.resize(packed.size_bytes());
+  packed.data = packed_.data();
+  pool.parallel_for(packed.stored_rows() / packed.lanes, 1, [&](size_t begin, size_t end) {
+    pack_groups(w, packed.lanes, begin, end, packed_.data());
+  });
+  return packed;
 }
+
+void TowerLayers::multiply(const Matrix& packed, const float* x, size_t T, float* y) {
+  linear_.set_input(x, T, packed.cols);
+  linear_.product(packed, y);
+}
+
+void TowerLayers::apply(const Matrix& w, const float* x, size_t T, float* y) { multiply(pack(w), x, T, y); }
 
 void TowerLayers::apply(const ClippedMatrix& w, const float* x, size_t T, float* y) {
   const size_t K = w.weight.cols, N = w.weight.rows;
+  const Matrix packed = pack(w.weight);
   for (size_t t = 0; t < T; t += kRows) {
     const size_t count = std::min(kRows, T - t);
     const float* in = x + t * K;
@@ -38,7 +54,7 @@ void TowerLayers::apply(const ClippedMatrix& w, const float* x, size_t T, float*
       });
       in = clipped_.data();
     }
-    apply(w.weight, in, count, out);
+    multiply(packed, in, count, out);
     if (clamps(w.output_min, w.output_max))
       pool.parallel_for(count * N, kClampBlock, [&](size_t begin, size_t end) {
         clamp(out + begin, w.output_min, w.output_max, end - begin, out + begin);

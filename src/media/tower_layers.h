@@ -46,9 +46,15 @@ class TowerLayers {
   ThreadPool& pool;
 
  private:
+  // w as the kernels want it, until the next call. The weights stay in the file: they are used a few times
+  // for each picture or sound, and packing is little work beside that.
+  Matrix pack(const Matrix& w);
+  void multiply(const Matrix& packed, const float* x, size_t T, float* y);
+
   const std::atomic<bool>& cancel_;
   Activations scratch_;  // of linear_
   Linear linear_;
   AlignedBuffer<float> clipped_;  // [kRows, widest_input]
+  std::vector<uint8_t> packed_;   // the matrix at work
 };
 }  // namespace g4

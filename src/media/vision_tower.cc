@@ -149,12 +149,17 @@ void VisionPass::attend(size_t head, size_t begin, size_t end) {
   SoftmaxState state[kQueryBlock];
   std::fill_n(out_TE, count * E_, 0.0f);
   std::fill_n(state, count, SoftmaxState{-std::numeric_limits<float>::infinity(), 0});
-  const float* q = q_HTE_.data() + (head * T_ + begin) * E_;
+  const float* queries[kQueryBlock];
+  float* outs[kQueryBlock];
+  for (size_t i = 0; i < count; ++i) {
+    queries[i] = q_HTE_.data() + (head * T_ + begin + i) * E_;
+    outs[i] = out_TE + i * E_;
+  }
   for (size_t page = 0; page < T_; page += kPagePositions) {
     const size_t first = (head * T_ + page) * E_;
     layers_.kernels.attend_page[static_cast<size_t>(KvType::kF32)](
-        q, count, E_, k_HTE_.data() + first, v_HTE_.data() + first, 0,
-        static_cast<int>(std::min<size_t>(kPagePositions, T_ - page)), state, out_TE);
+        queries, count, E_, k_HTE_.data() + first, v_HTE_.data() + first, 0,
+        static_cast<int>(std::min<size_t>(kPagePositions, T_ - page)), state, outs);
   }
   for (size_t i = 0; i < count; ++i) {
     layers_.kernels.scale(out_TE + i * E_, 1.0f / state[i].sum, E_);
