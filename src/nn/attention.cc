@@ -62,12 +62,19 @@ void Forward::attention(int layer) {
   const bool few = tiles_.size() * (heads / group) < 2 * static_cast<size_t>(pool_.size());
   const size_t task_heads = std::min(group, few ? kHeadsPerTask / 2 : kHeadsPerTask),
                parts = (group + task_heads - 1) / task_heads, tasks_per_tile = heads / group * parts;
-  pool_.for_each(tiles_.size() * tasks_per_tile, [&](int, size_t task) {
+  const auto run_task = [&](int, size_t task) {
     if (cancelled()) return;
     const size_t kv_head = task % tasks_per_tile / parts, part = task % parts;
     const size_t first = kv_head * group + part * task_heads;
     attend(tiles_[task / tasks_per_tile], layer, first, std::min(first + task_heads, (kv_head + 1) * group));
-  });
+  };
+  const int window = net_.kv_meta[layer].window, position = rows_[T() - 1].position;
+  const size_t seen = static_cast<size_t>(window == 0 ? position : std::min(window, position)) + 1;
+  const size_t tasks = tiles_.size() * tasks_per_tile;
+  if (2 * T() * seen * heads * E >= kLeastShared)
+    pool_.for_each(tasks, run_task);
+  else
+    for (size_t task = 0; task < tasks; ++task) run_task(0, task);
 
   linear_.set_input(act_.attn_THE.data(), T(), heads * E);
   linear_.product(w.attn_output, act_.block_TD.data());

@@ -40,13 +40,10 @@ Status Forward::run(std::span<const Row> rows, std::span<uint64_t> layer_rows, c
 
   embed();
   tap("embed", -1, act_.x_TD.data(), D_);
-  if (has_ple) {
-    G4_RETURN_IF_ERROR(ple_identity());
-    ple_context(0, last_owner);
-  }
   for (int layer = 0; layer < L; ++layer) {
     norm_rows(act_.x_TD.data(), weights(layer).attn_norm, act_.norm_TD.data());
     if (net_.config.owns_kv(layer)) write_kv(layer);
+    if (has_ple && layer == 0 && last_owner == 0) G4_RETURN_IF_ERROR(ple_identity());
     if (layer == last_owner) {
       // From here on no layer writes K or V: a row whose output nobody reads is done (performance.md 3.1).
       keep_wanted_rows();
@@ -56,6 +53,10 @@ Status Forward::run(std::span<const Row> rows, std::span<uint64_t> layer_rows, c
     }
     attention(layer);
     feed_forward(layer);
+    if (has_ple && layer == 0 && last_owner > 0) {  // asked for in embed(): by now they are here
+      G4_RETURN_IF_ERROR(ple_identity());
+      ple_context(0, last_owner);
+    }
     if (has_ple) ple_gate(layer);
     for_rows([&](size_t t) { kernels_.scale(act_.x_TD.data() + t * D_, weights(layer).output_scale, D_); });
     layer_rows[static_cast<size_t>(layer)] += T();

@@ -14,8 +14,9 @@ namespace g4 {
 // seen soon.
 inline constexpr size_t kRowBlock = 32;
 inline constexpr size_t kTokenBlock = 64;
-// Into how many tasks the rows of a matrix are cut, and how many multiplications are worth a second thread.
-inline constexpr size_t kTasksPerThread = 8, kLeastShared = size_t{1} << 16;
+// Into how many tasks the rows of a matrix are cut, and how many multiplications are worth a second thread:
+// they take some 10 us, a thread that has to be waited for sometimes more.
+inline constexpr size_t kTasksPerThread = 8, kLeastShared = size_t{1} << 19;
 
 class Linear {
  public:
