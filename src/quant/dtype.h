@@ -16,7 +16,7 @@ struct DTypeInfo {
   uint32_t gguf_id;       // ggml's number of the type
   uint32_t block_values;  // weights in a block; a row is a whole number of blocks
   uint32_t block_bytes;   // bytes of a block in the file
-  FieldRange halves;       // of a block: fields of 2 bytes; all others are taken as fields of 4
+  FieldRange halves;      // of a block: fields of 2 bytes; all others are taken as fields of 4
   // Decodes `count` values (a multiple of block_values) exactly as the format defines them. `source` may be
   // unaligned.
   void (*decode)(const uint8_t* source, float* values, size_t count);

@@ -21,8 +21,8 @@ struct ModelOptions {
   std::string ple_path;  // GGUF that holds the PLE table; empty: the model file
   DiskEmbedding::Mode ple_mode = DiskEmbedding::Mode::kMapped;
   std::string mmproj_path;  // GGUF that holds the vision and audio towers; empty: none
-  std::string cpu;       // kernel row; empty: the best
-  int thread_count = 0;  // that open it; 0: physical cores
+  std::string cpu;          // kernel row; empty: the best
+  int thread_count = 0;     // that open it; 0: physical cores
 };
 
 // The number of threads asked for, or for 0 that of the physical cores. Errors: argument.

@@ -423,7 +423,8 @@ TEST_CASE("Save, probe, load and extend through the C ABI", "[capi][kv]") {
   CHECK(std::equal(a, a + count, b));
 
   Session third;  // through a cache folder, and one file
-  for (const auto& [flags, where] : {std::pair(0u, dir.path("cache")), {G4_CACHE_FILE, dir.path("one.g4kv")}}) {
+  for (const auto& [flags, where] :
+       {std::pair(0u, dir.path("cache")), {G4_CACHE_FILE, dir.path("one.g4kv")}}) {
     g4_cache_options cache = G4_INIT(g4_cache_options);
     cache.flags = flags;
     cache.path = where.c_str();
