@@ -12,10 +12,10 @@ namespace {
 constexpr int kMaxThreads = 1024;
 
 // Between two runs of a forward pass there are a few microseconds, while waking a thread takes up to 100: so
-// who waits spins for longer than that, or two threads that wake each other would both be asleep most of the
-// time. While it spins it offers its processor to others, another pool perhaps, again and again.
-constexpr std::chrono::microseconds kSpinTime{200};
-constexpr int kPausesBetweenYields = 50;
+// who waits spins for about that long, or two threads that wake each other would both be asleep most of the
+// time. It does not yield: on a busy machine a yield gives the rest of a time slice away, at every run.
+constexpr std::chrono::microseconds kSpinTime{100};
+constexpr int kPausesBetweenLooksAtTheClock = 50;
 
 #if defined(__x86_64__)
 void pause() { __builtin_ia32_pause(); }
@@ -30,11 +30,10 @@ template <typename Done>
 bool spin_until(Done done) {
   const auto deadline = std::chrono::steady_clock::now() + kSpinTime;
   do {
-    for (int i = 0; i < kPausesBetweenYields; ++i) {
+    for (int i = 0; i < kPausesBetweenLooksAtTheClock; ++i) {
       if (done()) return true;
       pause();
     }
-    std::this_thread::yield();
   } while (std::chrono::steady_clock::now() < deadline);
   return done();
 }
@@ -65,32 +64,43 @@ class Waiting {
 };
 }  // namespace
 
-// A run is published by its number, and over when no worker is left in it.
+// A run is open from its publication until the caller has found nothing more to do; workers join it while it
+// is open, and it is over when it is closed and nobody is left in it. All of this is one number, so that
+// joining and closing exclude each other: the run's number, whether it is closed, how many workers are in it.
 struct ThreadPool::Impl {
+  static constexpr uint64_t kRun = uint64_t{1} << 32, kClosed = kRun >> 1, kWorkers = kClosed - 1;
   std::vector<std::thread> threads;
   void (*call)(void*, int) = nullptr;
   void* context = nullptr;
-  std::atomic<uint32_t> run_number{0};
-  std::atomic<int> running{0};  // workers that have not ended the current run
+  std::atomic<uint64_t> state{kClosed};
   std::atomic<bool> stopping{false};
   Waiting for_run, for_end;
 
+  bool join(uint64_t run) {
+    uint64_t seen = state;
+    while (seen / kRun == run && (seen & kClosed) == 0)
+      if (state.compare_exchange_weak(seen, seen + 1)) return true;
+    return false;
+  }
+
   void work(int worker) {
-    for (uint32_t seen = 0;; ++seen) {
-      for_run.wait([&] { return run_number != seen; });
-      if (stopping.load(std::memory_order_relaxed)) return;
+    for (uint64_t run = 0;;) {
+      for_run.wait([&] { return state / kRun != run; });
+      if (stopping) return;
+      run = state / kRun;
+      if (!join(run)) continue;
       call(context, worker);
-      if (--running == 0) for_end.wake();
+      if ((--state & kWorkers) == 0) for_end.wake();
     }
   }
 
   void publish() {
-    ++run_number;
+    state = (state / kRun + 1) * kRun;
     for_run.wake();
   }
 
   void stop() {
-    stopping.store(true, std::memory_order_relaxed);
+    stopping = true;
     publish();
     for (std::thread& thread : threads) thread.join();
   }
@@ -117,14 +127,14 @@ ThreadPool::ThreadPool(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 ThreadPool::~ThreadPool() { impl_->stop(); }
 int ThreadPool::size() const { return static_cast<int>(impl_->threads.size()) + 1; }
 
-void ThreadPool::run_erased(void (*call)(void*, int), void* context) {
+void ThreadPool::run(void (*call)(void*, int), void* context) {
   Impl& impl = *impl_;
   if (impl.threads.empty()) return call(context, 0);
   impl.call = call;
   impl.context = context;
-  impl.running.store(size() - 1, std::memory_order_relaxed);
   impl.publish();
   call(context, 0);
-  impl.for_end.wait([&] { return impl.running == 0; });
+  if (((impl.state |= Impl::kClosed) & Impl::kWorkers) == 0) return;
+  impl.for_end.wait([&] { return (impl.state & Impl::kWorkers) == 0; });
 }
 }  // namespace g4
