@@ -69,6 +69,7 @@ Status pack_matrix(const Matrix& from, const Matrix& to, const MappedFile& file,
 Status pack_weights(Weights& weights, size_t lanes, const MappedFile& file, ThreadPool& pool,
                     const LoadProgress& progress) {
   const std::vector<Item> items = items_to_pack(weights);
+  const bool is_tied = weights.output.data == weights.token_embd.data;
   uint64_t total = 0, done = 0;
   for (const Item& item : items) total += item.count * item.packed(lanes, nullptr).size_bytes();
   const auto report = [&](uint64_t bytes) {
@@ -92,6 +93,7 @@ Status pack_weights(Weights& weights, size_t lanes, const MappedFile& file, Thre
     *item.matrix = item.packed(lanes, out);
     out += item.count * item.matrix->size_bytes();
   }
+  if (is_tied) weights.token_embd = weights.output;
   weights.packed = std::move(buffer);
   return absl::OkStatus();
 }

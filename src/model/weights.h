@@ -55,7 +55,7 @@ struct LayerWeights {
 };
 
 struct Weights {
-  Matrix token_embd;           // [V, D]; never packed, as its rows are read one by one
+  Matrix token_embd;           // [V, D]; packed only if it is the output matrix too
   Matrix output;               // [V, D]; the token embedding itself where the file has no output.weight
   Vector output_norm;          // [D]
   Vector rope_freqs;           // [E_full/2] divisors of the full layers' frequencies; empty: all 1

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "nn/rope.h"
+#include "quant/packing.h"
 
 namespace g4 {
 namespace {
@@ -70,8 +71,6 @@ Status Forward::run(std::span<const Row> rows, std::span<uint64_t> layer_rows, c
 
 // x = embedding · sqrt(D), that of media without the factor, and the angles of all positions.
 void Forward::embed() {
-  const Matrix& table = net_.weights.token_embd;
-  const DTypeInfo& type = dtype_info(table.type);
   if (net_.ple != nullptr) {
     tokens_.resize(T());
     for (size_t t = 0; t < T(); ++t) tokens_[t] = rows_[t].token;
@@ -82,7 +81,7 @@ void Forward::embed() {
     if (rows_[t].embedding != nullptr) {
       std::memcpy(x, rows_[t].embedding, D_ * sizeof(float));
     } else {
-      type.decode(table.row(static_cast<size_t>(rows_[t].token)), x, D_);
+      decode_row(net_.weights.token_embd, static_cast<size_t>(rows_[t].token), x);
       kernels_.scale(x, std::sqrt(static_cast<float>(D_)), D_);
     }
     if (net_.ple != nullptr) std::memcpy(act_.embed_TD.data() + t * D_, x, D_ * sizeof(float));

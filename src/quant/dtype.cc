@@ -12,6 +12,7 @@ struct Table {
 };
 template <class... Types>
 constexpr Table make_table(TypeList<Types...>) {
+  static_assert(((sizeof(typename Types::Block) <= kMaxBlockBytes) && ...));
   return {{Types::kType...},
           {{Types::kName, Types::kGgufId, Types::kBlockValues, sizeof(typename Types::Block), Types::kHalves,
             &decode_blocks<Types>}...}};

@@ -11,6 +11,7 @@ struct FieldRange {
   size_t begin = 0, end = 0;
 };
 
+inline constexpr size_t kMaxBlockBytes = 256;
 struct DTypeInfo {
   const char* name;       // as GGUF writes it: "Q4_0"
   uint32_t gguf_id;       // ggml's number of the type

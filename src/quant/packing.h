@@ -10,4 +10,7 @@ namespace g4 {
 // Packs the groups [first_group, end_group) of w, whose rows are as in the file, to their places in `out`,
 // which holds all of w packed.
 void pack_groups(const Matrix& w, size_t lanes, size_t first_group, size_t end_group, uint8_t* out);
+
+// The values [cols] of row r of a matrix, packed or not.
+void decode_row(const Matrix& w, size_t r, float* values);
 }  // namespace g4

@@ -37,6 +37,12 @@ TEST_CASE("Packing moves every byte to its place and fills up with zeros, in any
         CAPTURE(dtype_info(type).name, lanes, rows);
         CHECK(whole == expected);
         CHECK(steps == expected);
+        const Matrix in_place{whole.data(), type, rows, cols, lanes};
+        for (size_t row = 0; row < rows; ++row) {
+          std::vector<float> values(cols);
+          decode_row(in_place, row, values.data());
+          CHECK(same_bits(values, weights.row(row)));
+        }
       }
     }
   }
