@@ -1,12 +1,64 @@
 #include "media/encode.h"
 
+#include <Eigen/Core>
+
 #include "media/mel.h"
 #include "tests/media/media_test.h"
+#include "tests/support/gguf_writer.h"
 
 namespace g4 {
 namespace {
 constexpr size_t kSeconds = 16000;
+
+// Values as blocks of 32 int8 with a binary16 scale.
+std::string to_q8_0(const std::vector<float>& values) {
+  std::string bytes;
+  for (size_t begin = 0; begin < values.size(); begin += 32) {
+    float largest = 0;
+    for (size_t i = 0; i < 32; ++i) largest = std::max(largest, std::abs(values[begin + i]));
+    const float scale = static_cast<float>(Eigen::half(largest / 127));
+    bytes += bytes_of(Eigen::half(largest / 127).x);
+    for (size_t i = 0; i < 32; ++i)
+      bytes += bytes_of(static_cast<int8_t>(
+          scale == 0 ? 0 : std::clamp(std::lround(values[begin + i] / scale), -127L, 127L)));
+  }
+  return bytes;
 }
+
+std::string to_f16(const std::vector<float>& values) {
+  std::string bytes;
+  for (const float value : values) bytes += bytes_of(Eigen::half(value).x);
+  return bytes;
+}
+
+// The demo model's towers with their matrices in another type.
+GgufWriter demo_towers(DType type) {
+  const auto file = *MappedFile::open(golden_source_path("../../examples/models/mmproj-g4-demo-bf16.gguf"));
+  const auto source = *open_gguf(file);
+  GgufWriter writer;
+  writer.set("general.architecture", std::string("clip"));
+  for (const std::string tower : {"vision", "audio"}) {
+    const std::string prefix = "clip." + tower + ".";
+    writer.set("clip.has_" + tower + "_encoder", true);
+    writer.set(prefix + "projector_type", std::string(*source->get_string(prefix + "projector_type")));
+    for (const char* key : {"embedding_length", "feed_forward_length", "attention.head_count", "block_count"})
+      writer.set(prefix + key, static_cast<uint32_t>(*source->get_int(prefix + key)));
+  }
+  writer.set("clip.vision.patch_size", uint32_t{16});
+  for (const TensorView& tensor : source->tensors()) {
+    const DTypeInfo& info = dtype_info(tensor.type);
+    std::vector<float> values(tensor.size_bytes / info.block_bytes);
+    info.decode(tensor.data, values.data(), values.size());
+    const bool is_matrix = tensor.shape.size() == 2 && tensor.shape[1] % 32 == 0;
+    if (is_matrix && type != DType::kF32)
+      writer.add(tensor.name, tensor.shape, type, type == DType::kF16 ? to_f16(values) : to_q8_0(values));
+    else
+      writer.add(tensor.name, tensor.shape, DType::kF32,
+                 std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)));
+  }
+  return writer;
+}
+}  // namespace
 
 TEST_CASE("Encoded images and sounds agree with the reference", "[media]") {
   for (const std::string model : {"mm-tiny", "mm31b-tiny"}) {
@@ -26,6 +78,35 @@ TEST_CASE("Encoded images and sounds agree with the reference", "[media]") {
       CHECK(run->row_count() * run->row_width == expected.size());
       CHECK(relative_error(run->rows, expected) < 1e-5f);
     }
+  }
+}
+
+TEST_CASE("Towers in F32, F16 and Q8_0 differ from BF16 by their rounding alone", "[media]") {
+  constexpr int kTextDim = 128;
+  const auto bundled =
+      open_towers(golden_source_path("../../examples/models/mmproj-g4-demo-bf16.gguf"), kTextDim);
+  REQUIRE(bundled.ok());
+  TestCompute test;
+  std::vector<uint8_t> pixels(3 * 90 * 60);
+  for (size_t i = 0; i < pixels.size(); ++i)
+    pixels[i] = static_cast<uint8_t>(i / 3 % 90 < 45 ? 40 : 30 + i % 3 * 90);
+  std::vector<float> samples(kSeconds);
+  for (size_t i = 0; i < samples.size(); ++i) samples[i] = 0.4f * std::sin(0.2f * static_cast<float>(i));
+  const ImageView image{pixels.data(), 90, 60, 3, 270};
+  const SoundView sound{samples.data(), samples.size(), 1, 16000};
+  const auto seen = *encode_image(**bundled, image, 70, MediaKind::kImage, test.compute);
+  const auto heard = (*encode_sound(**bundled, sound, false, test.compute))[0].run;
+  // BF16 weights have 8 significant bits, so that F16 rounds only the smallest of them.
+  for (const auto& [type, tolerance] :
+       {std::pair{DType::kF32, 0.0f}, {DType::kF16, 1e-4f}, {DType::kQ8_0, 0.02f}}) {
+    const GgufInMemory file(demo_towers(type));
+    const auto towers = load_towers(*file, kTextDim);
+    INFO(dtype_info(type).name << " " << towers.status().message());
+    REQUIRE(towers.ok());
+    CHECK(relative_error((*encode_image(*towers, image, 70, MediaKind::kImage, test.compute))->rows,
+                         seen->rows) <= tolerance);
+    CHECK(relative_error((*encode_sound(*towers, sound, false, test.compute))[0].run->rows, heard->rows) <=
+          tolerance);
   }
 }
 
