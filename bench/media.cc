@@ -71,8 +71,7 @@ int main(int argc, char** argv) {
       const auto clips = encode_sound(**towers, {samples.data(), samples.size(), 1, 16000}, false, compute);
       return clips.ok() && (tokens = (*clips)[0].run->row_count()) > 0;
     });
-    std::printf("%s, %d threads: sound, %zu tokens %8.3f s\n", kernels->name, (*pool)->size(), tokens,
-                seconds);
+    report(compute, "sound", tokens, seconds);
   }
   return 0;
 }

@@ -10,8 +10,8 @@
 namespace g4 {
 namespace {
 constexpr double kRopeBase = 100.0;
-constexpr size_t kBlockRows = 256;  // rows that go through a feed-forward at once
-constexpr size_t kQueryBlock = 32;  // queries that share a page of keys and values in the cache
+constexpr size_t kBlockRows = 1024;  // rows that go through a feed-forward at once
+constexpr size_t kQueryBlock = 32;   // queries that share a page of keys and values in the cache
 constexpr size_t kPatchValues = 3 * kPatchSize * kPatchSize;
 
 // One pass over one image. T patches, in rows of `columns`; H, F, E as in towers.h.
