@@ -11,6 +11,8 @@
 namespace g4 {
 inline uint64_t mix_bits(uint64_t x) {
   x = (x ^ x >> 32) * 0xD6E8FEB86659FD93;
+  x = (x ^ x >> 32) *
+      0xD6E8FEB86659FD93;  // a second time: the low bits of a product know nothing of the high ones
   return x ^ x >> 32;
 }
 

@@ -23,6 +23,23 @@ TEST_CASE("flat index: a flat index finds what was put in, and nothing else") {
   CHECK(FlatIndex().find(7, [](uint32_t) { return true; }) == FlatIndex::kNone);
 }
 
+TEST_CASE("flat index: words that differ in few bits find places near their own") {
+  constexpr uint32_t kCount = 1 << 18;
+  FlatIndex index(kCount);
+  std::string word = "a";
+  bool all = true;
+  for (uint32_t i = 0; i < kCount; i += 2) {  // a, ..., z, aa, ab, ...; each with and without a mark in front
+    all &= index.insert(hash_bytes(word), i) && index.insert(hash_bytes("\u2581" + word), i + 1);
+    size_t at = word.size();
+    while (at > 0 && word[at - 1] == 'z') word[--at] = 'a';
+    if (at > 0)
+      ++word[at - 1];
+    else
+      word += 'a';
+  }
+  CHECK(all);
+}
+
 TEST_CASE("flat index: entries made to collide are refused before they make searches slow") {
   FlatIndex index(100000);
   uint32_t accepted = 0;
