@@ -1,6 +1,6 @@
 // Speed of the matrix products, per kernel row and tensor type: bytes of weights read per second for one
 // token (decode) and operations per second for several (prefill), beside what the same threads reach when
-// they only read.
+// they only read, and when they only multiply and add bytes (AVX2).
 //
 //   g4_bench_kernels [threads] [row]
 #include <algorithm>
@@ -10,6 +10,10 @@
 #include <cstring>
 #include <random>
 #include <vector>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #include "base/cpu.h"
 #include "base/thread_pool.h"
@@ -48,6 +52,22 @@ uint64_t read_all(const uint8_t* bytes, size_t count) {
   return sum;
 }
 
+#if defined(__x86_64__)
+// Rounds of 8 independent steps, each 32 products and their sums to 16 bits. Returns what depends on all of
+// them.
+__attribute__((target("avx2"))) int multiply_bytes(size_t rounds) {
+  __m256i sums[8], bytes = _mm256_set1_epi8(3);
+  for (__m256i& sum : sums) sum = bytes;
+  for (size_t i = 0; i < rounds; ++i)
+    for (__m256i& sum : sums) {
+      asm("" : "+x"(bytes));  // a new product each time
+      sum = _mm256_add_epi16(sum, _mm256_maddubs_epi16(bytes, bytes));
+    }
+  for (const __m256i& sum : sums) bytes = _mm256_xor_si256(bytes, sum);
+  return _mm256_extract_epi32(bytes, 0);
+}
+#endif
+
 class Bench {
  public:
   Bench(const Kernels& row, ThreadPool& pool)
@@ -73,6 +93,21 @@ class Bench {
     std::printf("only reading: %.1f GB/s (%llx)\n", kWeightBytes / seconds / 1e9,
                 static_cast<unsigned long long>(sums[0]));
   }
+
+#if defined(__x86_64__)
+  void peak() {
+    constexpr size_t kRounds = 1000000;
+    if (!(detect_cpu_features() & kCpuAvx2)) return;
+    std::vector<int> sums(static_cast<size_t>(pool_.size()));
+    const double seconds = fastest(
+        [&] { pool_.for_each(sums.size(), [&](int, size_t i) { sums[i] = multiply_bytes(kRounds); }); });
+    std::printf("only multiplying bytes: %.0f GOP/s (%x)\n",
+                2.0 * 32 * 8 * static_cast<double>(kRounds * sums.size()) / seconds / 1e9,
+                static_cast<unsigned>(sums[0]));
+  }
+#else
+  void peak() {}
+#endif
 
   void product(DType type, bool int8) {
     if (int8 && row_.matmul_i8[static_cast<size_t>(type)] == nullptr) return;
@@ -119,6 +154,7 @@ int main(int argc, char** argv) {
   std::printf("row %s, %d threads, %zu columns\n", row->name, (*pool)->size(), kCols);
   Bench bench(*row, **pool);
   bench.read();
+  bench.peak();
   for (int type = 0; type < kDTypeCount; ++type)
     for (const bool int8 : {true, false}) bench.product(static_cast<DType>(type), int8);
   return 0;
