@@ -13,6 +13,7 @@
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QVBoxLayout>
+#include <utility>
 
 #include "banner.h"
 #include "bubble.h"
@@ -193,8 +194,7 @@ void ChatWindow::connect_engine() {
 }
 
 void ChatWindow::open_model(const QString& path) {
-  set_busy(true, tr("Opening %1…").arg(QFileInfo(path).fileName()));
-  QMetaObject::invokeMethod(engine_, [this, path] { engine_->open(path); });
+  request(tr("Opening %1…").arg(QFileInfo(path).fileName()), [this, path] { engine_->open(path); });
 }
 
 void ChatWindow::send() {
@@ -204,8 +204,7 @@ void ChatWindow::send() {
   conversation_.add("user", text);
   add_bubble("user", text);
   answer_ = add_bubble("assistant", {});
-  set_busy(true, tr("Reading…"));
-  QMetaObject::invokeMethod(engine_, [this, json = conversation_.json()] { engine_->ask(json); });
+  request(tr("Reading…"), [this, json = conversation_.json()] { engine_->ask(json); });
 }
 
 void ChatWindow::stop() {
@@ -227,8 +226,7 @@ void ChatWindow::start_over() {
 void ChatWindow::save_to(const QString& path) {
   const QString problem = conversation_.write(path);
   if (!problem.isEmpty()) return banner_->say(tr("The conversation could not be saved"), problem);
-  set_busy(true, tr("Saving…"));
-  QMetaObject::invokeMethod(engine_, [this, kv = Conversation::kv_path(path)] { engine_->save(kv); });
+  request(tr("Saving…"), [this, kv = Conversation::kv_path(path)] { engine_->save(kv); });
 }
 
 void ChatWindow::restore_from(const QString& path) {
@@ -239,10 +237,8 @@ void ChatWindow::restore_from(const QString& path) {
   clear_bubbles();
   for (const QJsonValue& message : restored.messages)
     add_bubble(message["role"].toString(), message["content"].toString());
-  set_busy(true, tr("Restoring…"));
-  QMetaObject::invokeMethod(engine_, [this, kv = Conversation::kv_path(path), json = restored.json()] {
-    engine_->restore(kv, json);
-  });
+  request(tr("Restoring…"),
+          [this, kv = Conversation::kv_path(path), json = restored.json()] { engine_->restore(kv, json); });
 }
 
 void ChatWindow::choose_model() {
@@ -260,6 +256,12 @@ void ChatWindow::choose_save() {
 void ChatWindow::choose_restore() {
   const QString path = QFileDialog::getOpenFileName(this, tr("Restore a conversation"), {}, tr(kChats));
   if (!path.isEmpty()) restore_from(path);
+}
+
+void ChatWindow::request(const QString& doing, std::function<void()> work) {
+  set_busy(true, doing);
+  engine_->begin();
+  QMetaObject::invokeMethod(engine_, std::move(work));
 }
 
 void ChatWindow::set_busy(bool busy, const QString& doing) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <QMainWindow>
 #include <QThread>
+#include <functional>
 
 #include "conversation.h"
 #include "engine.h"
@@ -45,6 +46,7 @@ class ChatWindow : public QMainWindow {
   void choose_save();
   void choose_restore();
 
+  void request(const QString& doing, std::function<void()> work);  // work is done by the engine's thread
   void set_busy(bool busy, const QString& doing = {});
   void update_actions();
   Bubble* add_bubble(const QString& role, const QString& text);

@@ -31,7 +31,6 @@ void Engine::guarded(const QString& what, Work work) {
   } catch (const std::bad_alloc&) {
     emit failed(what, tr("There is not enough memory."));
   }
-  stop_ = false;
 }
 
 void Engine::open(const QString& path) {
@@ -74,6 +73,7 @@ void Engine::ask(const QByteArray& conversation) {
     const bool stopped =
         result.finish_reason == G4_FINISH_CANCELLED || result.finish_reason == G4_FINISH_CALLBACK;
     emit position(static_cast<int>(session_->position()));
+    if (stopped && answer.empty()) return emit failed({}, {});  // the question was not read to its end
     emit answered(QByteArray::fromStdString(session_->tokenizer().chat_parse(answer)), stopped);
   });
 }

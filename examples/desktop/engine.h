@@ -11,7 +11,8 @@
 class Engine : public QObject {
   Q_OBJECT
  public:
-  // From any thread: ends what the engine is doing, if anything.
+  // For the thread that asks: before each request, and to end the one that is under way.
+  void begin() { stop_ = false; }
   void stop();
 
  public slots:

@@ -60,7 +60,7 @@ def a_person_can_use_it():
         raise Skip("it was not built")
     os.makedirs(PICTURES, exist_ok=True)
     with Screen() as display:
-        output = run(test_program, env={**os.environ, "DISPLAY": display, "QT_QPA_PLATFORM": "xcb", "LANG": "C.UTF-8",
+        output = run(test_program, env={**os.environ, "DISPLAY": display, "QT_QPA_PLATFORM": "xcb", "QTEST_FUNCTION_TIMEOUT": "900000", "LANG": "C.UTF-8",
                                         "G4_MODEL": DEMO, "G4_SCREENSHOTS": PICTURES, "XDG_RUNTIME_DIR": scratch.name})
     passed = int(re.search(r"^Totals: (\d+) passed, 0 failed, 0 skipped", output, re.MULTILINE)[1])
     expect(passed >= 9, output)
