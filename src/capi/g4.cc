@@ -14,7 +14,6 @@
 #include "capi/handles.h"
 #include "capi/structs.h"
 #include "model/read_config.h"
-#include "session/generate.h"
 #include "session/session.h"
 
 namespace {
@@ -62,51 +61,6 @@ StatusOr<OpenOptions> open_options(const g4_session_options* given) {
   out.session.precision = o.precision == G4_PRECISION_F32 ? g4::Precision::kF32 : g4::Precision::kInt8;
   out.progress = progress_events(G4_EVENT_LOAD, o.callback, o.payload);
   return out;
-}
-
-StatusOr<g4::SamplingOptions> sampling_options(const g4_sampling* given) {
-  G4_ASSIGN_OR_RETURN(const g4_sampling s, read_struct(given, "g4_sampling"));
-  G4_RETURN_IF_ERROR(check_flags(s.flags, G4_SAMPLING_GREEDY));
-  G4_RETURN_IF_ERROR(check_count(s.biases, s.bias_count, "biases"));
-  g4::SamplingOptions out;
-  const auto set = [](float value, float* target) {
-    if (value != 0) *target = value;
-  };
-  set(s.temperature, &out.temperature);
-  set(s.top_p, &out.top_p);
-  set(s.repetition_penalty, &out.repetition_penalty);
-  if (s.flags & G4_SAMPLING_GREEDY) out.temperature = 0;
-  if (s.top_k < -1)
-    return argument_error(StrCat("top_k is ", s.top_k, "; allowed is -1 (all), 0 (default) or more"));
-  if (s.top_k != 0) out.top_k = s.top_k == -1 ? 0 : s.top_k;
-  out.min_p = s.min_p;
-  out.presence_penalty = s.presence_penalty;
-  out.frequency_penalty = s.frequency_penalty;
-  out.seed = s.seed;
-  for (size_t i = 0; i < s.bias_count; ++i) out.bias.push_back({s.biases[i].token, s.biases[i].bias});
-  return out;
-}
-
-g4::GenerateEvents generate_events(g4_event_callback callback, void* payload, bool logits_events) {
-  g4::GenerateEvents events;
-  if (callback == nullptr) return events;
-  events.prefill = progress_events(G4_EVENT_PREFILL, callback, payload);
-  events.token = [=](int32_t token, g4::Channel channel, std::string_view text, size_t count) {
-    g4_event event = event_of(G4_EVENT_TOKEN, count, 0);
-    event.token = token;
-    event.channel = static_cast<g4_channel>(channel);
-    event.text = text.data();
-    event.text_bytes = text.size();
-    return callback(&event, payload) == 0;
-  };
-  if (logits_events)
-    events.logits = [=](std::span<float> logits) {
-      g4_event event = event_of(G4_EVENT_LOGITS, 0, 0);
-      event.logits = logits.data();
-      event.logits_count = logits.size();
-      return callback(&event, payload) == 0;
-    };
-  return events;
 }
 }  // namespace
 
@@ -252,61 +206,6 @@ g4_status g4_logits(const float** logits, size_t* logits_count, g4_session* sess
     *logits = values.data();
     *logits_count = values.size();
     return absl::OkStatus();
-  });
-}
-
-g4_status g4_sample(int32_t* token, g4_session* session, const g4_sampling* sampling) {
-  return guarded([&]() -> Status {
-    G4_RETURN_IF_ERROR(require(token, "token"));
-    G4_RETURN_IF_ERROR(require(session, "session"));
-    G4_ASSIGN_OR_RETURN(const g4::SamplingOptions options, sampling_options(sampling));
-    G4_ASSIGN_OR_RETURN(*token, session->session->sample(options));
-    return absl::OkStatus();
-  });
-}
-
-g4_status g4_decode(int32_t* token, g4_session* session, const g4_sampling* sampling) {
-  return guarded([&]() -> Status {
-    G4_RETURN_IF_ERROR(require(token, "token"));
-    G4_RETURN_IF_ERROR(require(session, "session"));
-    G4_ASSIGN_OR_RETURN(const g4::SamplingOptions options, sampling_options(sampling));
-    G4_ASSIGN_OR_RETURN(*token, session->session->decode(options));
-    return absl::OkStatus();
-  });
-}
-
-g4_status g4_generate(g4_generate_result* result, g4_session* session, const g4_generate_options* options,
-                      g4_event_callback callback, void* payload) {
-  return guarded([&]() -> Status {
-    G4_RETURN_IF_ERROR(require(session, "session"));
-    G4_ASSIGN_OR_RETURN(const g4_generate_options o, read_struct(options, "g4_generate_options"));
-    G4_RETURN_IF_ERROR(
-        check_flags(o.flags, G4_GENERATE_IGNORE_STOP | G4_GENERATE_LOGITS_EVENTS | G4_GENERATE_EXTEND));
-    G4_RETURN_IF_ERROR(check_count(o.prompt, o.prompt_count, "prompt"));
-    G4_RETURN_IF_ERROR(check_count(o.stops, o.stop_count, "stops"));
-    g4::GenerateOptions generate;
-    generate.prompt = {o.prompt, o.prompt_count};
-    generate.max_tokens = o.max_token_count;
-    generate.whole = (o.flags & G4_GENERATE_EXTEND) != 0;
-    generate.ignore_stop_tokens = (o.flags & G4_GENERATE_IGNORE_STOP) != 0;
-    for (size_t i = 0; i < o.stop_count; ++i) {
-      G4_RETURN_IF_ERROR(require(o.stops[i], "a stop string"));
-      generate.stops.emplace_back(o.stops[i]);
-    }
-    G4_ASSIGN_OR_RETURN(generate.sampling, sampling_options(o.sampling));
-    const bool logits_events = (o.flags & G4_GENERATE_LOGITS_EVENTS) != 0;
-    G4_ASSIGN_OR_RETURN(
-        const g4::GenerateResult r,
-        g4::generate(*session->session, generate, generate_events(callback, payload, logits_events)));
-    if (result == nullptr) return absl::OkStatus();
-    g4_generate_result out = {};
-    out.finish_reason = static_cast<g4_finish_reason>(r.finish);
-    out.prompt_token_count = r.prompt_tokens;
-    out.generated_token_count = r.generated_tokens;
-    out.reused_token_count = r.reused_tokens;
-    out.prefill_ns = r.prefill_ns;
-    out.decode_ns = r.decode_ns;
-    return write_struct(result, out, "g4_generate_result");
   });
 }
 

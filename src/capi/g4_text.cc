@@ -72,6 +72,16 @@ g4_status g4_tokenizer_open(g4_tokenizer** out, const char* path) {
   });
 }
 
+g4_status g4_tokenizer_share(g4_tokenizer** out, const g4_tokenizer* tokenizer) {
+  return guarded([&]() -> Status {
+    G4_RETURN_IF_ERROR(require(out, "out"));
+    *out = nullptr;
+    G4_RETURN_IF_ERROR(require(tokenizer, "tokenizer"));
+    *out = new g4_tokenizer{tokenizer->tokenizer};
+    return absl::OkStatus();
+  });
+}
+
 void g4_tokenizer_free(g4_tokenizer* tokenizer) { delete tokenizer; }
 const g4_tokenizer* g4_session_tokenizer(const g4_session* session) {
   return session == nullptr ? nullptr : &session->tokenizer;

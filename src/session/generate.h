@@ -39,10 +39,6 @@ struct GenerateEvents {
   std::function<bool(std::span<float> logits)> logits;  // may change them
 };
 
-// Errors: as Session::prefill and Session::sample. A stop by callback, cancel or length is no error.
-StatusOr<GenerateResult> generate(Session& session, const GenerateOptions& options,
-                                  const GenerateEvents& events);
-
 // Finds stop strings in streamed text: holds back what may be the beginning of one.
 class StopFinder {
  public:
@@ -58,4 +54,35 @@ class StopFinder {
   std::string held_;
   bool found_ = false;
 };
+
+// The same step by step: begin, then a step for each token until finished(). The caller holds Session::Busy
+// during each call; the session must stay, and must not move between them.
+class Generation {
+ public:
+  Generation(Session& session, GenerateOptions options);
+  Generation(const Generation&) = delete;
+  Generation& operator=(const Generation&) = delete;
+  // Evaluates the prompt. Errors: as Session::prefill.
+  Status begin(const GenerateEvents& events);
+  // Picks a token, tells it, evaluates it. Errors: as Session::sample and Session::prefill, state (the
+  // session has moved).
+  Status step(const GenerateEvents& events);
+  bool finished() const { return result_.finish != Finish::kNone; }
+  const GenerateResult& result() const { return result_; }
+
+ private:
+  Status next_token(const GenerateEvents& events);
+
+  Session& session_;
+  GenerateOptions options_;
+  GenerateResult result_;
+  ChatParser parser_;
+  StopFinder stops_;
+  int position_ = 0;
+  std::string piece_, rest_;
+};
+
+// Errors: as Session::prefill and Session::sample. A stop by callback, cancel or length is no error.
+StatusOr<GenerateResult> generate(Session& session, const GenerateOptions& options,
+                                  const GenerateEvents& events);
 }  // namespace g4

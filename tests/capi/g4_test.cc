@@ -79,6 +79,80 @@ TEST_CASE("Open, ask, stream, parse, ask again", "[capi]") {
   CHECK(g4_is_stop(g4_session_tokenizer(session), -5) == 0);
 }
 
+TEST_CASE("An answer token by token: the text of g4_generate, then the end, again and again", "[capi]") {
+  Session session;
+  const std::vector<int32_t> ids = question(session);
+  g4_sampling sampling = G4_INIT(g4_sampling);
+  sampling.flags = G4_SAMPLING_GREEDY;
+  const char* stop = "rob";
+  g4_generate_options options = G4_INIT(g4_generate_options);
+  options.prompt = ids.data();
+  options.prompt_count = ids.size();
+  options.sampling = &sampling;
+  options.stops = &stop;
+  options.stop_count = 1;
+  g4_generation* generation = nullptr;
+  REQUIRE(g4_generation_begin(&generation, session, &options, nullptr, nullptr) == G4_OK);
+  g4_generate_result result = G4_INIT(g4_generate_result);
+  REQUIRE(g4_generation_result(&result, generation) == G4_OK);
+  CHECK(result.finish_reason == G4_FINISH_NONE);
+  std::string text;
+  uint64_t count = 0;
+  g4_event event = G4_INIT(g4_event);
+  while (g4_generation_next(&event, generation) == G4_OK && event.kind == G4_EVENT_TOKEN) {
+    text += event.text;
+    CHECK(event.done_count == ++count);
+    CHECK(g4_position(session) == ids.size() + count);
+  }
+  CHECK(text == "The capital of Kenya is Nai");
+  CHECK(event.kind == G4_EVENT_END);
+  CHECK(g4_generation_next(&event, generation) == G4_OK);
+  CHECK(event.kind == G4_EVENT_END);
+  CHECK(event.done_count == count);
+  REQUIRE(g4_generation_result(&result, generation) == G4_OK);
+  CHECK(result.finish_reason == G4_FINISH_STOP_STRING);
+  CHECK(result.generated_token_count == count);
+  g4_generation_free(generation);
+  g4_generation_free(nullptr);
+
+  CHECK(g4_generation_begin(nullptr, session, &options, nullptr, nullptr) == G4_ERR_ARGUMENT);
+  CHECK(g4_generation_begin(&generation, nullptr, &options, nullptr, nullptr) == G4_ERR_ARGUMENT);
+  CHECK(generation == nullptr);
+  CHECK(g4_generation_next(&event, nullptr) == G4_ERR_ARGUMENT);
+  CHECK(g4_generation_result(&result, nullptr) == G4_ERR_ARGUMENT);
+  REQUIRE(g4_generation_begin(&generation, session, nullptr, nullptr, nullptr) == G4_OK);
+  CHECK(g4_generation_next(nullptr, generation) == G4_ERR_ARGUMENT);
+  CHECK(g4_generation_result(nullptr, generation) == G4_ERR_ARGUMENT);
+  g4_generation_free(generation);
+}
+
+TEST_CASE("A generation begun on a callback's stop is an answer without tokens; logits events can steer it",
+          "[capi]") {
+  Session session;
+  const std::vector<int32_t> ids = question(session);
+  g4_generate_options options = G4_INIT(g4_generate_options);
+  options.prompt = ids.data();
+  options.prompt_count = ids.size();
+  options.flags = G4_GENERATE_LOGITS_EVENTS;
+  const auto stop = [](const g4_event*, void*) -> int32_t { return 1; };
+  g4_generation* generation = nullptr;
+  REQUIRE(g4_generation_begin(&generation, session, &options, stop, nullptr) == G4_OK);
+  g4_event event = G4_INIT(g4_event);
+  REQUIRE(g4_generation_next(&event, generation) == G4_OK);
+  CHECK(event.kind == G4_EVENT_END);
+  g4_generation_free(generation);
+  CHECK(g4_position(session) == 0);
+
+  const auto steer = [](const g4_event* e, void*) -> int32_t {
+    if (e->kind == G4_EVENT_LOGITS) e->logits[5] = INFINITY;
+    return 0;
+  };
+  REQUIRE(g4_generation_begin(&generation, session, &options, steer, nullptr) == G4_OK);
+  REQUIRE(g4_generation_next(&event, generation) == G4_OK);
+  CHECK(event.token == 5);
+  g4_generation_free(generation);
+}
+
 TEST_CASE("Buffers: size query, exact fit, too small, terminator", "[capi]") {
   Session session;
   const g4_tokenizer* tokenizer = g4_session_tokenizer(session);
@@ -111,6 +185,19 @@ TEST_CASE("Buffers: size query, exact fit, too small, terminator", "[capi]") {
   CHECK(g4_tokenize(nullptr, 4, &needed, tokenizer, text.data(), text.size(), 0) == G4_ERR_ARGUMENT);
   CHECK(g4_tokenize(nullptr, 0, nullptr, tokenizer, text.data(), text.size(), 0) == G4_ERR_ARGUMENT);
   CHECK(g4_tokenize(nullptr, 0, &needed, tokenizer, text.data(), text.size(), 1u << 31) == G4_ERR_ARGUMENT);
+}
+
+TEST_CASE("A shared tokenizer outlives its session", "[capi]") {
+  g4_tokenizer* tokenizer = nullptr;
+  {
+    Session session;
+    REQUIRE(g4_tokenizer_share(&tokenizer, g4_session_tokenizer(session)) == G4_OK);
+  }
+  CHECK(g4_vocab_count(tokenizer) == 2048);
+  g4_tokenizer_free(tokenizer);
+  CHECK(g4_tokenizer_share(&tokenizer, nullptr) == G4_ERR_ARGUMENT);
+  CHECK(tokenizer == nullptr);
+  CHECK(g4_tokenizer_share(nullptr, nullptr) == G4_ERR_ARGUMENT);
 }
 
 TEST_CASE("User text never becomes control tokens unless asked", "[capi]") {

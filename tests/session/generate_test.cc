@@ -193,4 +193,38 @@ TEST_CASE("Same seed, same text; logits events can steer", "[generate]") {
   REQUIRE(generate(*session, options, events).ok());
   CHECK(text == "aaa");
 }
+
+TEST_CASE("An answer step by step is the same answer, and can be left at any token", "[generate]") {
+  auto whole = demo();
+  const std::vector<int32_t> prompt = prompt_of(*whole, "What is the capital of Kenya?");
+  const Run answer = run(*whole, greedy(prompt));
+
+  auto session = demo();
+  std::string text;
+  GenerateEvents events;
+  events.token = [&](int32_t, Channel, std::string_view piece, size_t) {
+    text += piece;
+    return true;
+  };
+  Generation generation(*session, greedy(prompt));
+  REQUIRE(generation.begin(events).ok());
+  CHECK(static_cast<size_t>(session->position()) == prompt.size());
+  size_t steps = 0;
+  for (; !generation.finished(); ++steps) {
+    REQUIRE(generation.step(events).ok());
+    CHECK(static_cast<size_t>(session->position()) == prompt.size() + steps + 1);
+  }
+  CHECK(text == answer.text);
+  CHECK(steps == answer.result.generated_tokens);
+  CHECK(generation.result().finish == Finish::kTurn);
+  CHECK(generation.result().prompt_tokens == prompt.size());
+  CHECK(logits_of(*session) == logits_of(*whole));
+
+  REQUIRE(session->reset().ok());
+  Generation left(*session, greedy(prompt));
+  REQUIRE(left.begin({}).ok());
+  REQUIRE(left.step({}).ok());
+  REQUIRE(session->prefill(prompt, nullptr, {}).ok());
+  CHECK(left.step({}).code() == absl::StatusCode::kFailedPrecondition);  // the session has gone its own way
+}
 }  // namespace g4
