@@ -5,7 +5,7 @@ g4_packages=(g++ cmake ninja-build git pkg-config python3 libabsl-dev libeigen3-
              libpng-dev libturbojpeg0-dev libsndfile1-dev)
 
 # What the tests of the bindings, the desktop example and the ABI need besides. Any Rust from 1.63 and any Go from 1.19 will do.
-g4_test_packages=(abigail-tools qt6-base-dev xvfb)
+g4_test_packages=(abigail-tools qt6-base-dev xvfb python3-venv python3-dev)
 command -v cargo > /dev/null || g4_test_packages+=(cargo)
 command -v go > /dev/null || g4_test_packages+=(golang-go)
 
