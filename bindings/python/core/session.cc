@@ -1,6 +1,6 @@
 #include "session.h"
 
-#include <cstring>
+#include <utility>
 
 #include "failure.h"
 #include "long_call.h"
@@ -105,12 +105,15 @@ Session::Session(const std::string& path, const SessionOptions& options, py::obj
   g4_session_options c = options.c();
   c.callback = &Events::callback;
   c.payload = &events;
-  g4_session* handle = nullptr;
-  const Outcome outcome = run_long([&] { return g4_session_open(&handle, path.c_str(), &c); },
+  struct Opened {  // freed if an interrupt comes at the last moment
+    ~Opened() { g4_session_free(handle); }
+    g4_session* handle = nullptr;
+  } opened;
+  const Outcome outcome = run_long([&] { return g4_session_open(&opened.handle, path.c_str(), &c); },
                                    [&] { events.stop(); }, [](auto) {});
   events.rethrow();
   outcome.check();
-  handle_ = own(handle);
+  handle_ = own(std::exchange(opened.handle, nullptr));
 }
 
 std::shared_ptr<Session> Session::fork() {

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-KV_TYPES = {"f16": 1, "f32": 2}
+KV_TYPES = {"f16": 1, "f32": 2, "q8_0": 3}
 PRECISIONS = {"int8": 0, "f32": 1}
 MOST = 2**30
 
@@ -37,7 +37,7 @@ class Session:
     path: a GGUF file; None: the demo model.
     context: positions it may hold; 0: the model's maximum, at most 32768. Memory is taken as it fills.
     threads: 0: the physical cores.
-    kv_type: what keys and values are kept in, "f16" or "f32".
+    kv_type: what keys and values are kept in: "f16", "f32", or "q8_0", half the memory of f16 (docs/KV.md).
     precision: "int8", activations in 8 bits against quantised weights, or "f32", slower, for comparisons.
     cpu: a name of g4.cpus(); None: the best.
     ple_path: a file that holds the per-layer embeddings; None: the model file.

@@ -81,7 +81,7 @@ def test_a_path_with_a_zero_byte():
     ({"context": "many"}, TypeError, "context must be an int, not str"),
     ({"context": 2.0}, TypeError, "context must be an int, not float"),
     ({"threads": True}, TypeError, "threads must be an int, not bool"),
-    ({"kv_type": "q4"}, g4.ArgumentError, "kv_type is 'q4'; allowed is 'f16', 'f32'"),
+    ({"kv_type": "q4"}, g4.ArgumentError, "kv_type is 'q4'; allowed is 'f16', 'f32', 'q8_0'"),
     ({"kv_type": None}, g4.ArgumentError, "kv_type is None"),
     ({"precision": "f64"}, g4.ArgumentError, "allowed is 'int8', 'f32'"),
     ({"cpu": "z80"}, g4.ArgumentError, "z80"),

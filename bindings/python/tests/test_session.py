@@ -230,6 +230,8 @@ def test_options(prompt):
         with pytest.raises(g4.ContextFullError):
             session.prefill(prompt * 3)
         assert session.position == 0
+    with g4.Session(kv_type="q8_0") as session:
+        assert session.info["kv_type"] == "q8_0" and session.chat(KENYA, temperature=0).text == NAIROBI
     with g4.Session(g4.demo_model().encode(), ple_path=g4.demo_model()) as session:
         session.prefill(prompt)
 
