@@ -44,6 +44,8 @@ pub const G4_EVENT_PREFILL: g4_event_kind = 2;
 pub const G4_EVENT_TOKEN: g4_event_kind = 3;
 /// before a token is picked: logits may be changed in place (G4_GENERATE_LOGITS_EVENTS)
 pub const G4_EVENT_LOGITS: g4_event_kind = 4;
+/// from g4_generation_next: the answer is complete
+pub const G4_EVENT_END: g4_event_kind = 5;
 pub type g4_channel = i32;
 
 pub const G4_CHANNEL_TEXT: g4_channel = 0;
@@ -358,6 +360,13 @@ pub struct g4_generate_result {
     pub reused_token_count: usize,
 }
 
+/// an answer that is asked for token by token
+#[repr(C)]
+pub struct g4_generation {
+    _opaque: [u8; 0],
+    _not_send_sync_unpin: PhantomData<(*mut u8, PhantomPinned)>,
+}
+
 // Position
 
 /// where it cannot be exact, evaluate the tokens that stay again (as far as needed)
@@ -614,6 +623,15 @@ extern "C" {
     /// - since: 1
     pub fn g4_detokenize(text: *mut c_char, capacity: usize, needed: *mut usize, tokenizer: *const g4_tokenizer, tokens: *const i32, token_count: usize, flags: u32) -> g4_status;
 
+    /// Another handle of the same tokenizer, for one that outlives the session it was borrowed from.
+    ///
+    /// - shape: -
+    /// - errors: none besides the general ones
+    /// - owner: caller frees \*out with g4_tokenizer_free
+    /// - threads: any
+    /// - since: 1
+    pub fn g4_tokenizer_share(out: *mut *mut g4_tokenizer, tokenizer: *const g4_tokenizer) -> g4_status;
+
     /// Number of tokens in the vocabulary; 0 for NULL.
     ///
     /// - shape: -
@@ -799,6 +817,45 @@ extern "C" {
     /// - threads: one call at a time per session; g4_cancel may come from any thread
     /// - since: 1
     pub fn g4_generate(result: *mut g4_generate_result, session: *mut g4_session, options: *const g4_generate_options, callback: Option<g4_event_callback>, payload: *mut c_void) -> g4_status;
+
+    /// g4_generate for iterators: evaluates the prompt now, each g4_generation_next makes one token. Between them the session may be read, and
+    /// saved; the answer can be left at any token. The callback is sent G4_EVENT_PREFILL and G4_EVENT_LOGITS, not tokens. A prompt stopped by
+    /// callback or cancel is an answer without tokens.
+    ///
+    /// - shape: -
+    /// - errors: as g4_generate. On error \*out is NULL and the position is unchanged.
+    /// - owner: caller frees \*out with g4_generation_free, before the session. Options are read during the call only; callback and payload stay in use.
+    /// - threads: counts as a call on the session
+    /// - since: 1
+    pub fn g4_generation_begin(out: *mut *mut g4_generation, session: *mut g4_session, options: *const g4_generate_options, callback: Option<g4_event_callback>, payload: *mut c_void) -> g4_status;
+
+    /// The next token of the answer, evaluated: a G4_EVENT_TOKEN, done_count of them so far; G4_EVENT_END when something has ended it. After
+    /// g4_cancel the token at hand is dropped.
+    ///
+    /// - shape: -
+    /// - errors: as g4_sample and g4_prefill; G4_ERR_STATE if the session's position is not where the last token left it
+    /// - owner: fills \*event, whose struct_size the caller has set; its text is valid until the next call
+    /// - threads: counts as a call on the session
+    /// - since: 1
+    pub fn g4_generation_next(event: *mut g4_event, generation: *mut g4_generation) -> g4_status;
+
+    /// Why the answer ended (G4_FINISH_NONE if it did not yet) and the counts so far.
+    ///
+    /// - shape: -
+    /// - errors: -
+    /// - owner: fills \*result
+    /// - threads: as a call on the session
+    /// - since: 1
+    pub fn g4_generation_result(result: *mut g4_generate_result, generation: *const g4_generation) -> g4_status;
+
+    /// Ends an answer, complete or not. NULL is a no-op.
+    ///
+    /// - shape: -
+    /// - errors: none
+    /// - owner: ends the generation, not the session
+    /// - threads: any one
+    /// - since: 1
+    pub fn g4_generation_free(generation: *mut g4_generation);
 
     /// Asks the call that runs on the session to end: within 100 ms it returns G4_ERR_CANCELLED (prefill: position unchanged), or, if
     /// generating, ends with G4_FINISH_CANCELLED. The session stays usable. Without a running call it does nothing.
