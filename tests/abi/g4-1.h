@@ -95,6 +95,7 @@ typedef int32_t g4_event_kind;
 #define G4_EVENT_PREFILL 2 /* prompt: done_count of total_count tokens */
 #define G4_EVENT_TOKEN 3   /* generation: one token, its text and its channel */
 #define G4_EVENT_LOGITS 4  /* before a token is picked: logits may be changed in place (G4_GENERATE_LOGITS_EVENTS) */
+#define G4_EVENT_END 5     /* from g4_generation_next: the answer is complete */
 
 typedef int32_t g4_channel;
 #define G4_CHANNEL_TEXT 0
@@ -232,6 +233,14 @@ G4_API g4_status g4_tokenize(int32_t* tokens, size_t capacity, size_t* needed, c
  * since:   1 */
 G4_API g4_status g4_detokenize(char* text, size_t capacity, size_t* needed, const g4_tokenizer* tokenizer, const int32_t* tokens,
                                size_t token_count, uint32_t flags);
+
+/* Another handle of the same tokenizer, for one that outlives the session it was borrowed from.
+ * shape:   -
+ * errors:  none besides the general ones
+ * owner:   caller frees *out with g4_tokenizer_free
+ * threads: any
+ * since:   1 */
+G4_API g4_status g4_tokenizer_share(g4_tokenizer** out, const g4_tokenizer* tokenizer);
 
 /* Number of tokens in the vocabulary; 0 for NULL.
  * shape: -  errors: none  owner: -  threads: any  since: 1 */
@@ -512,6 +521,37 @@ typedef struct g4_generate_result {
  * since:   1 */
 G4_API g4_status g4_generate(g4_generate_result* result, g4_session* session, const g4_generate_options* options,
                              g4_event_callback callback, void* payload);
+
+typedef struct g4_generation g4_generation; /* an answer that is asked for token by token */
+
+/* g4_generate for iterators: evaluates the prompt now, each g4_generation_next makes one token. Between them the session may be read, and
+ * saved; the answer can be left at any token. The callback is sent G4_EVENT_PREFILL and G4_EVENT_LOGITS, not tokens. A prompt stopped by
+ * callback or cancel is an answer without tokens.
+ * shape:   -
+ * errors:  as g4_generate. On error *out is NULL and the position is unchanged.
+ * owner:   caller frees *out with g4_generation_free, before the session. Options are read during the call only; callback and payload stay
+ *          in use.
+ * threads: counts as a call on the session
+ * since:   1 */
+G4_API g4_status g4_generation_begin(g4_generation** out, g4_session* session, const g4_generate_options* options,
+                                     g4_event_callback callback, void* payload);
+
+/* The next token of the answer, evaluated: a G4_EVENT_TOKEN, done_count of them so far; G4_EVENT_END when something has ended it. After
+ * g4_cancel the token at hand is dropped.
+ * shape:   -
+ * errors:  as g4_sample and g4_prefill; G4_ERR_STATE if the session's position is not where the last token left it
+ * owner:   fills *event, whose struct_size the caller has set; its text is valid until the next call
+ * threads: counts as a call on the session
+ * since:   1 */
+G4_API g4_status g4_generation_next(g4_event* event, g4_generation* generation);
+
+/* Why the answer ended (G4_FINISH_NONE if it did not yet) and the counts so far.
+ * shape: -  errors: -  owner: fills *result  threads: as a call on the session  since: 1 */
+G4_API g4_status g4_generation_result(g4_generate_result* result, const g4_generation* generation);
+
+/* Ends an answer, complete or not. NULL is a no-op.
+ * shape: -  errors: none  owner: ends the generation, not the session  threads: any one  since: 1 */
+G4_API void g4_generation_free(g4_generation* generation);
 
 /* Asks the call that runs on the session to end: within 100 ms it returns G4_ERR_CANCELLED (prefill: position unchanged), or, if
  * generating, ends with G4_FINISH_CANCELLED. The session stays usable. Without a running call it does nothing.
