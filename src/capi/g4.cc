@@ -9,28 +9,11 @@
 #include <vector>
 
 #include "base/cpu.h"
-#include "capi/error.h"
-#include "capi/events.h"
-#include "capi/handles.h"
-#include "capi/structs.h"
+#include "capi/names.h"
 #include "model/read_config.h"
 #include "session/session.h"
 
 namespace {
-using g4::argument_error;
-using g4::check_count;
-using g4::check_flags;
-using g4::event_of;
-using g4::guarded;
-using g4::progress_events;
-using g4::read_struct;
-using g4::require;
-using g4::Status;
-using g4::StatusOr;
-using g4::StrCat;
-using g4::write_buffer;
-using g4::write_struct;
-
 struct OpenOptions {
   g4::ModelOptions model;
   g4::SessionOptions session;

@@ -3,10 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "capi/error.h"
-#include "capi/events.h"
-#include "capi/handles.h"
-#include "capi/structs.h"
+#include "capi/names.h"
 #include "g4/g4.h"
 #include "session/generate.h"
 
@@ -18,18 +15,6 @@ struct g4_generation {
 };
 
 namespace {
-using g4::argument_error;
-using g4::check_count;
-using g4::check_flags;
-using g4::event_of;
-using g4::guarded;
-using g4::read_struct;
-using g4::require;
-using g4::Status;
-using g4::StatusOr;
-using g4::StrCat;
-using g4::write_struct;
-
 StatusOr<g4::SamplingOptions> sampling_options(const g4_sampling* given) {
   G4_ASSIGN_OR_RETURN(const g4_sampling s, read_struct(given, "g4_sampling"));
   G4_RETURN_IF_ERROR(check_flags(s.flags, G4_SAMPLING_GREEDY));
@@ -65,7 +50,7 @@ g4_event token_event(int32_t token, g4::Channel channel, std::string_view text, 
 g4::GenerateEvents generate_events(const g4_generate_options& o, g4_event_callback callback, void* payload) {
   g4::GenerateEvents events;
   if (callback == nullptr) return events;
-  events.prefill = g4::progress_events(G4_EVENT_PREFILL, callback, payload);
+  events.prefill = progress_events(G4_EVENT_PREFILL, callback, payload);
   events.token = [=](int32_t token, g4::Channel channel, std::string_view text, size_t count) {
     const g4_event event = token_event(token, channel, text, count);
     return callback(&event, payload) == 0;

@@ -1,34 +1,18 @@
 // The C ABI over the KV state: positions, files, caches. As g4.cc, no logic lives here.
 #include <algorithm>
 
-#include "capi/error.h"
-#include "capi/events.h"
-#include "capi/handles.h"
-#include "capi/structs.h"
+#include "capi/names.h"
 #include "g4/g4.h"
 #include "session/session.h"
 
 namespace {
-using g4::argument_error;
-using g4::check_count;
-using g4::check_flags;
-using g4::guarded;
-using g4::read_struct;
-using g4::require;
-using g4::Status;
-using g4::StatusOr;
-using g4::StrCat;
-using g4::write_buffer;
-using g4::write_struct;
-
 StatusOr<g4::PrefillProgress> extend_progress(const g4_prefill_options* options) {
   G4_ASSIGN_OR_RETURN(const g4_prefill_options o, read_struct(options, "g4_prefill_options"));
   G4_RETURN_IF_ERROR(check_flags(o.flags, 0));
   if (o.all_logits != nullptr)
     return argument_error("g4_extend gives the last logits only; use g4_prefill for all_logits");
-  return g4::progress_events(G4_EVENT_PREFILL, o.callback, o.payload);
+  return progress_events(G4_EVENT_PREFILL, o.callback, o.payload);
 }
-
 }  // namespace
 
 g4_status g4_reset(g4_session* session) {

@@ -1,24 +1,9 @@
 // The C ABI's part about pictures, sounds and videos: see g4.cc.
 #include <vector>
 
-#include "capi/error.h"
-#include "capi/handles.h"
-#include "capi/structs.h"
+#include "capi/names.h"
 #include "g4/g4.h"
-
 namespace {
-using g4::argument_error;
-using g4::check_count;
-using g4::check_flags;
-using g4::guarded;
-using g4::read_struct;
-using g4::require;
-using g4::Status;
-using g4::StatusOr;
-using g4::StrCat;
-using g4::write_buffer;
-using g4::write_struct;
-
 constexpr uint32_t kDefaultImageBudget = 280, kDefaultFrameBudget = 70;
 constexpr uint32_t kMost = 1u << 30;  // of what fits an int; the exact limits are behind it
 

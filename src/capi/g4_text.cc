@@ -2,26 +2,13 @@
 #include <string>
 #include <vector>
 
-#include "capi/error.h"
-#include "capi/handles.h"
-#include "capi/structs.h"
+#include "capi/names.h"
 #include "g4/g4.h"
 #include "io/gguf.h"
 #include "text/chat_parser.h"
 #include "text/chat_template.h"
 
 namespace {
-using g4::argument_error;
-using g4::check_count;
-using g4::check_flags;
-using g4::guarded;
-using g4::read_struct;
-using g4::require;
-using g4::Status;
-using g4::StatusOr;
-using g4::StrCat;
-using g4::write_buffer;
-
 struct Chat {
   g4::RenderedChat rendered;
   std::vector<const g4::Media*> media;

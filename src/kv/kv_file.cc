@@ -372,12 +372,15 @@ StatusOr<LoadedKv> load_kv(const std::string& path, const KvIdentity& identity, 
       header.generated_begin(), std::move(logits)};
 }
 
+size_t usable_prefix(std::span<const int32_t> held, bool has_logits, std::span<const int32_t> prompt) {
+  const size_t common = static_cast<size_t>(std::ranges::mismatch(held, prompt).in1 - held.begin());
+  const bool is_whole = common == held.size() && (common < prompt.size() || has_logits);
+  return is_whole ? common : std::min(common, prompt.size() - 1);
+}
+
 size_t KvFileInfo::restorable(std::span<const int32_t> prompt) const {
   if (prompt.empty()) return tokens.size();
-  const size_t common = static_cast<size_t>(
-      std::mismatch(tokens.begin(), tokens.end(), prompt.begin(), prompt.end()).first - tokens.begin());
-  const bool is_whole = common == tokens.size() && (common < prompt.size() || has_logits);
-  const size_t wanted = without_cut_run(prompt, is_whole ? common : std::min(common, prompt.size() - 1));
+  const size_t wanted = without_cut_run(prompt, usable_prefix(tokens, has_logits, prompt));
   return wanted < rewind_min ? 0 : wanted;
 }
 

@@ -26,6 +26,10 @@ struct KvState {
   std::span<const float> logits;    // [V] after the last token, or empty
 };
 
+// How many of the tokens held are of use to a prompt: the longest common prefix, but one token of the prompt
+// is left to evaluate unless its logits are held too.
+size_t usable_prefix(std::span<const int32_t> held, bool has_logits, std::span<const int32_t> prompt);
+
 struct KvFileInfo {
   Fingerprint model{};
   std::string kv_type;
@@ -34,8 +38,8 @@ struct KvFileInfo {
   uint64_t rewind_min = 0;  // the lowest position at which a session that loads it can go on exactly
   uint64_t size_bytes = 0;
 
-  // How many positions of a prompt it gives: the longest common prefix, if that is exact, else 0. One token
-  // of the prompt is left to evaluate unless the file has its logits. An empty prompt takes all.
+  // How many positions of a prompt it gives: the usable prefix, if that is exact, else 0. An empty prompt
+  // takes all.
   size_t restorable(std::span<const int32_t> prompt) const;
 };
 

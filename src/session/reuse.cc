@@ -61,13 +61,9 @@ void Session::set_state(State state) {
   std::ranges::copy(state.logits, logits_.data());
 }
 
-// How much of what the session holds may stay when it is to hold `tokens`. The last token is evaluated even
-// if it is held, unless its logits are too.
+// How much of what the session holds may stay when it is to hold `tokens`.
 int Session::keepable(std::span<const int32_t> tokens) const {
-  const size_t common = static_cast<size_t>(
-      std::mismatch(tokens_.begin(), tokens_.end(), tokens.begin(), tokens.end()).first - tokens_.begin());
-  if (common == tokens.size() && common == tokens_.size() && has_logits_) return position();
-  return nearest_exact(static_cast<int>(std::min(common, tokens.size() - 1)));
+  return nearest_exact(static_cast<int>(usable_prefix(tokens_, has_logits_, tokens)));
 }
 
 StatusOr<size_t> Session::evaluate_whole(std::span<const int32_t> tokens, const PrefillProgress& progress) {
