@@ -193,6 +193,17 @@ typedef struct g4_memory_estimate {
  * since:   1 */
 G4_API g4_status g4_estimate(g4_memory_estimate* estimate, const char* path, const g4_session_options* options);
 
+/* Writes a prepared file: the model with its matrices in the order that the kernels of options->cpu want. It is as large as the GGUF file,
+ * goes wherever a GGUF file of a model goes, opens in a fraction of a second and is used where it lies, so that processes share its
+ * memory. On a machine with other kernels it works too, as a GGUF file does. KV files fit both. Of the options count cpu, thread_count,
+ * callback (G4_EVENT_LOAD) and payload.
+ * shape:   -
+ * errors:  as g4_session_open; G4_ERR_ARGUMENT (out_path is the model itself). On error an old file at out_path stays whole.
+ * owner:   keeps nothing. out_path is written beside itself first, then renamed.
+ * threads: any
+ * since:   1 */
+G4_API g4_status g4_prepare(const char* path, const char* out_path, const g4_session_options* options);
+
 /* ---- Text and tokens ----------------------------------------------------------------------------------------------------- */
 
 /* The tokenizer of a GGUF file, which may hold no tensors.

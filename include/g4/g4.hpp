@@ -439,6 +439,17 @@ inline g4_memory_estimate estimate(const std::string& path, g4_session_options o
   return estimate;
 }
 
+// Writes a model as a prepared file, which opens at once; G4_EVENT_LOAD events. Throws as Session::open.
+template <EventCallback F = NoEvents>
+void prepare(const std::string& path, const std::string& out_path, g4_session_options options = {},
+             F&& on_event = {}) {
+  detail::Events<std::remove_reference_t<F>> events(on_event);
+  options = detail::sized(options);
+  options.callback = &decltype(events)::call;
+  options.payload = &events;
+  events.finish(g4_prepare(path.c_str(), out_path.c_str(), &options));
+}
+
 }  // namespace cpp
 }  // namespace g4
 

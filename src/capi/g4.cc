@@ -142,6 +142,15 @@ g4_status g4_estimate(g4_memory_estimate* estimate, const char* path, const g4_s
   });
 }
 
+g4_status g4_prepare(const char* path, const char* out_path, const g4_session_options* options) {
+  return guarded([&]() -> Status {
+    G4_RETURN_IF_ERROR(require(path, "path"));
+    G4_RETURN_IF_ERROR(require(out_path, "out_path"));
+    G4_ASSIGN_OR_RETURN(const OpenOptions o, open_options(options));
+    return g4::Model::prepare(path, out_path, o.model, o.progress);
+  });
+}
+
 g4_status g4_prefill(g4_session* session, const int32_t* tokens, size_t token_count,
                      const g4_prefill_options* options) {
   return guarded([&]() -> Status {

@@ -37,23 +37,33 @@ struct Group {
   }
 };
 
+void add_threads(Group& group, uint32_t& thread_count) {
+  group.option("--threads", thread_count, "N", "Threads (default: the physical cores)")
+      ->check(CLI::Range(1, 4096));
+}
+
+void add_cpu(Group& group, std::string& cpu) {
+  group.option("--cpu", cpu, "NAME", std::string("Kernels, the first of these unless told: ") + g4_cpus());
+}
+
+void add_ple(Group& group, std::string& path) {
+  group.option("--ple", path, "FILE", "GGUF file with the per-layer embedding table, if MODEL has none");
+}
+
 void add_model(CLI::App& app, ModelOptions& model) {
   app.add_option("model", model.path, "A GGUF file; the demo model if left out")->option_text("MODEL");
   Group group = {app, "How to run it"};
-  group.option("--threads", model.thread_count, "N", "Threads (default: the physical cores)")
-      ->check(CLI::Range(1, 4096));
+  add_threads(group, model.thread_count);
   group
       .option("--context", model.context_count, "N",
               "Tokens that fit (default: the model's maximum, at most 32768)")
       ->check(CLI::Range(1U, UINT32_MAX));
-  group.option("--cpu", model.cpu, "NAME",
-               std::string("Kernels, the first of these unless told: ") + g4_cpus());
+  add_cpu(group, model.cpu);
   group.option("--kv-type", model.kv_type, "f16|f32|q8_0", "Numbers of the KV cache [f16]")
       ->check(CLI::IsMember(kKvTypes));
   group.option("--precision", model.precision, "int8|f32", "Activations against quantised weights [int8]")
       ->check(CLI::IsMember({"int8", "f32"}));
-  group.option("--ple", model.ple_path, "FILE",
-               "GGUF file with the per-layer embedding table, if MODEL has none");
+  add_ple(group, model.ple_path);
   group.option("--mmproj", model.mmproj_path, "FILE", "GGUF file with the model's vision and audio towers");
   group.flag("--ple-read", model.ple_read, "Read that table with plain reads instead of a mapping");
 }
@@ -157,6 +167,15 @@ void add_options(CLI::App& app, InfoOptions& options) {
   add_model(app, options.model);
 }
 
+void add_options(CLI::App& app, PrepareOptions& options) {
+  app.add_option("model", options.path, "A GGUF file")->option_text("MODEL")->required();
+  app.add_option("out", options.out_path, "The prepared file to write")->option_text("OUT")->required();
+  Group group = {app};
+  add_cpu(group, options.cpu);
+  add_ple(group, options.ple_path);
+  add_threads(group, options.thread_count);
+}
+
 void add_options(CLI::App& app, TokenizeOptions& options) {
   Group group = {app};
   app.add_option("model", options.path, "A GGUF file, which may hold no tensors; the demo model if left out")
@@ -218,6 +237,7 @@ std::function<int(Terminal&)> parse_command_line(int argc, char** argv) {
   add("run", "Answer one prompt", RunOptions(), run);
   add("chat", "Talk with the model", ChatOptions(), chat);
   add("info", "Show what a model is, its KV registry and the memory it needs", InfoOptions(), info);
+  add("prepare", "Write a model in the form that opens at once on this machine", PrepareOptions(), prepare);
   add("tokenize", "Turn text into token ids, or ids into text", TokenizeOptions(), tokenize);
   add("bench", "Measure speed and memory", BenchOptions(), bench);
   try {

@@ -40,6 +40,14 @@ struct InfoOptions {
 };
 int info(Terminal& terminal, const InfoOptions& options);
 
+struct PrepareOptions {
+  std::string path, out_path;
+  std::string ple_path;
+  std::string cpu;
+  uint32_t thread_count = 0;
+};
+int prepare(Terminal& terminal, const PrepareOptions& options);
+
 struct TokenizeOptions {
   std::string path;
   std::optional<std::string> text;  // "-" or none: what is piped in

@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "io/byte_reader.h"
 #include "io/gguf_metadata.h"
+#include "io/prepared_file.h"
 
 namespace g4 {
 namespace {
@@ -27,7 +28,8 @@ std::string known_types() {
 
 class GgufFile final : public TensorSource {
  public:
-  static StatusOr<std::unique_ptr<TensorSource>> parse(std::span<const uint8_t> bytes,
+  // `bytes` begin at `place` of the owner, if there is one.
+  static StatusOr<std::unique_ptr<TensorSource>> parse(std::span<const uint8_t> bytes, uint64_t place,
                                                        std::shared_ptr<MappedFile> owner);
 
   StatusOr<int64_t> get_int(std::string_view key) const override { return metadata_.get_int(key); }
@@ -61,6 +63,7 @@ class GgufFile final : public TensorSource {
   Status check_no_overlap() const;
 
   std::shared_ptr<MappedFile> owner_;  // of the bytes, if they are mapped
+  uint64_t place_ = 0;                 // of the bytes in it
   GgufMetadata metadata_;
   std::vector<TensorView> tensors_;  // in the order of the file
   std::vector<uint32_t> by_name_;    // indices into tensors_, sorted by name
@@ -90,10 +93,11 @@ Status check_not_split(const GgufMetadata& metadata) {
                                   " parts of a split model (split.count); merge them into one file first"));
 }
 
-StatusOr<std::unique_ptr<TensorSource>> GgufFile::parse(std::span<const uint8_t> bytes,
+StatusOr<std::unique_ptr<TensorSource>> GgufFile::parse(std::span<const uint8_t> bytes, uint64_t place,
                                                         std::shared_ptr<MappedFile> owner) {
   auto file = std::make_unique<GgufFile>();
   file->owner_ = std::move(owner);
+  file->place_ = place;
   ByteReader reader(bytes);
   uint64_t tensor_count = 0, key_count = 0;
   G4_RETURN_IF_ERROR(read_header(reader, &tensor_count, &key_count));
@@ -187,7 +191,7 @@ Status GgufFile::place_tensors(std::span<const uint8_t> bytes, uint64_t table_en
       return format_error(StrCat("tensor ", tensor.name, " has ", tensor.size_bytes, " bytes at offset ",
                                  tensor.offset, " after byte ", data_start, ", but the file ends at byte ",
                                  bytes.size(), ": it is cut off or damaged"));
-    tensor.offset = begin;
+    tensor.offset = place_ + begin;
     tensor.data = bytes.data() + begin;
   }
   return absl::OkStatus();
@@ -215,13 +219,17 @@ const TensorView* GgufFile::find(std::string_view name) const {
 }  // namespace
 
 StatusOr<std::unique_ptr<TensorSource>> open_gguf(std::shared_ptr<MappedFile> file) {
-  const std::string& path = file->path();
-  auto source = GgufFile::parse(file->bytes(), file);
+  const auto parse = [&]() -> StatusOr<std::unique_ptr<TensorSource>> {
+    G4_ASSIGN_OR_RETURN(const auto prepared, read_prepared_header(file->bytes()));
+    const uint64_t place = prepared ? kPreparedHeaderBytes : 0;
+    return GgufFile::parse(file->bytes().subspan(place), place, file);
+  };
+  auto source = parse();
   if (source.ok()) return source;
-  return Status(source.status().code(), StrCat(path, ": ", source.status().message()));
+  return Status(source.status().code(), StrCat(file->path(), ": ", source.status().message()));
 }
 
 StatusOr<std::unique_ptr<TensorSource>> parse_gguf(std::span<const uint8_t> bytes) {
-  return GgufFile::parse(bytes, nullptr);
+  return GgufFile::parse(bytes, 0, nullptr);
 }
 }  // namespace g4

@@ -8,7 +8,8 @@
 #include "io/tensor_source.h"
 
 namespace g4 {
-// Parses header, metadata and tensor table of `file`. The result keeps the file mapped.
+// Parses header, metadata and tensor table of `file`, or of the GGUF in it if it is a prepared file
+// (io/prepared_file.h). The result keeps the file mapped.
 // Errors: format (damaged; the message names the key, tensor or offset that is wrong), unsupported (another
 // version or byte order, a split file, a tensor type g4 does not read). Memory stays below a few times the
 // metadata's size.

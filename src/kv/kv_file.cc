@@ -14,6 +14,7 @@
 
 #include "base/checked.h"
 #include "base/media_token.h"
+#include "io/file_writer.h"
 #include "kv_file_generated.h"
 
 namespace g4 {
@@ -43,10 +44,6 @@ class File {
     if (fd_ >= 0) ::close(fd_);
   }
   int get() const { return fd_; }
-  Status close(const std::string& path) {
-    return ::close(std::exchange(fd_, -1)) == 0 ? absl::OkStatus()
-                                                : io_error(StrCat("cannot write ", path, ": ", reason()));
-  }
 
  private:
   int fd_;
@@ -99,46 +96,27 @@ void clear_unused(const KvLayer& layer, KvType type, int used, std::span<uint8_t
     std::memset(page.data() + begin + kept, 0, kPagePositions * row - kept);
 }
 
-Status write_all(int fd, const std::string& path, std::span<const uint8_t> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t done = ::write(fd, bytes.data(), bytes.size());
-    if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) return io_error(StrCat("cannot write ", path, ": ", reason()));
-    bytes = bytes.subspan(static_cast<size_t>(done));
-  }
-  return absl::OkStatus();
-}
-
-Status write_padded(int fd, const std::string& path, std::span<const uint8_t> bytes, uint64_t size) {
+Status write_padded(FileWriter& file, std::span<const uint8_t> bytes, uint64_t size) {
   static constexpr uint8_t kZeros[kBlockAlignment] = {};
-  G4_RETURN_IF_ERROR(write_all(fd, path, bytes));
-  return write_all(fd, path, {kZeros, static_cast<size_t>(aligned(size) - size)});
+  G4_RETURN_IF_ERROR(file.write(bytes));
+  return file.write({kZeros, static_cast<size_t>(aligned(size) - size)});
 }
 
-Status write_file(int fd, const std::string& path, std::span<const uint8_t> header,
-                  std::span<const Block> blocks, uint64_t end) {
+Status write_file(FileWriter& file, std::span<const uint8_t> header, std::span<const Block> blocks,
+                  uint64_t end) {
   Preamble preamble{};
   std::memcpy(preamble.magic, kMagic, sizeof kMagic);
   preamble.version = kVersion;
   preamble.header_bytes = static_cast<uint32_t>(header.size());
   preamble.header_checksum = XXH3_64bits(header.data(), header.size());
   preamble.file_bytes = aligned(sizeof preamble + header.size()) + end;
-  G4_RETURN_IF_ERROR(write_all(fd, path, {reinterpret_cast<const uint8_t*>(&preamble), sizeof preamble}));
-  G4_RETURN_IF_ERROR(write_padded(fd, path, header, sizeof preamble + header.size()));
+  G4_RETURN_IF_ERROR(file.write({reinterpret_cast<const uint8_t*>(&preamble), sizeof preamble}));
+  G4_RETURN_IF_ERROR(write_padded(file, header, sizeof preamble + header.size()));
   for (const Block& block : blocks) {
-    for (const auto& piece : block.pieces) G4_RETURN_IF_ERROR(write_all(fd, path, piece));
-    G4_RETURN_IF_ERROR(write_padded(fd, path, {}, block.size));
+    for (const auto& piece : block.pieces) G4_RETURN_IF_ERROR(file.write(piece));
+    G4_RETURN_IF_ERROR(write_padded(file, {}, block.size));
   }
-  return ::fsync(fd) == 0 ? absl::OkStatus() : io_error(StrCat("cannot write ", path, ": ", reason()));
-}
-
-// So that the rename itself survives a power cut. A file system that cannot sync a folder is no reason to
-// fail.
-void sync_folder(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  if (const File fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)); fd.get() >= 0)
-    ::fsync(fd.get());
+  return file.commit();
 }
 
 // ---- Reading
@@ -323,18 +301,8 @@ StatusOr<uint64_t> save_kv(const std::string& path, const KvIdentity& identity, 
                         state.logits.empty() ? nullptr : &logits),
       fbs::HeaderIdentifier());
 
-  std::string temporary = path + ".XXXXXX";
-  File file(::mkstemp(temporary.data()));
-  if (file.get() < 0) return io_error(StrCat("cannot write beside ", path, ": ", reason()));
-  Status status = write_file(file.get(), path, {builder.GetBufferPointer(), builder.GetSize()}, blocks, end);
-  if (status.ok()) status = file.close(path);
-  if (status.ok() && ::rename(temporary.c_str(), path.c_str()) != 0)
-    status = io_error(StrCat("cannot write ", path, ": ", reason()));
-  if (!status.ok()) {
-    ::unlink(temporary.c_str());
-    return status;
-  }
-  sync_folder(path);
+  G4_ASSIGN_OR_RETURN(FileWriter file, FileWriter::create(path, 0600));
+  G4_RETURN_IF_ERROR(write_file(file, {builder.GetBufferPointer(), builder.GetSize()}, blocks, end));
   return aligned(sizeof(Preamble) + builder.GetSize()) + end;
 }
 

@@ -5,12 +5,6 @@
 
 namespace g4 {
 namespace {
-// The field of kBytes bytes at `rows` of `count` rows, `stride` bytes apart.
-template <size_t kBytes>
-void interleave(const uint8_t* rows, size_t stride, size_t count, uint8_t* out) {
-  for (size_t r = 0; r < count; ++r) std::memcpy(out + r * kBytes, rows + r * stride, kBytes);
-}
-
 // visit(offset, bytes) for the fields of a block.
 template <typename Visit>
 void for_each_field(const DTypeInfo& info, Visit visit) {
@@ -19,23 +13,27 @@ void for_each_field(const DTypeInfo& info, Visit visit) {
     visit(offset, bytes);
   }
 }
+
+// Copies a row from the place it has in one matrix to the place of its like in another.
+void copy_row(const DTypeInfo& info, size_t stride, const uint8_t* from, size_t from_lanes, size_t from_lane,
+              uint8_t* to, size_t to_lanes, size_t to_lane) {
+  for (size_t block = 0; block < stride; block += info.block_bytes)
+    for_each_field(info, [&](size_t offset, size_t bytes) {
+      const uint8_t* source = from + (block + offset) * from_lanes + from_lane * bytes;
+      uint8_t* target = to + (block + offset) * to_lanes + to_lane * bytes;
+      bytes == 2 ? std::memcpy(target, source, 2) : std::memcpy(target, source, 4);
+    });
+}
 }  // namespace
 
 void pack_groups(const Matrix& w, size_t lanes, size_t first_group, size_t end_group, uint8_t* out) {
   const DTypeInfo& info = dtype_info(w.type);
-  const size_t stride = w.stride_bytes(), block_bytes = info.block_bytes;
-  out += first_group * lanes * stride;
-  for (size_t group = first_group; group < end_group; ++group) {
-    const uint8_t* rows = w.data + group * lanes * stride;
-    const size_t count = std::min(lanes, w.rows - group * lanes);
-    if (count < lanes) std::memset(out, 0, lanes * stride);
-    for (size_t block = 0; block < stride; block += block_bytes) {
-      for_each_field(info, [&](size_t offset, size_t bytes) {
-        const auto interleave_field = bytes == 2 ? &interleave<2> : &interleave<4>;
-        interleave_field(rows + block + offset, stride, count, out + offset * lanes);
-      });
-      out += block_bytes * lanes;
-    }
+  const size_t stride = w.stride_bytes(), end = std::min(end_group * lanes, w.rows);
+  if (end < end_group * lanes) std::memset(out + end / lanes * lanes * stride, 0, lanes * stride);
+  for (size_t r = first_group * lanes; r < end; ++r) {
+    uint8_t* group = out + r / lanes * lanes * stride;
+    const size_t lane = r % w.lanes;
+    copy_row(info, stride, w.row(r - lane), w.lanes, lane, group, lanes, r % lanes);
   }
 }
 
@@ -46,9 +44,7 @@ void decode_row(const Matrix& w, size_t r, float* values) {
   const uint8_t* packed = w.row(r - lane);
   uint8_t block[kMaxBlockBytes];
   for (size_t i = 0; i < w.cols; i += info.block_values, packed += info.block_bytes * w.lanes) {
-    for_each_field(info, [&](size_t offset, size_t bytes) {
-      std::memcpy(block + offset, packed + offset * w.lanes + lane * bytes, bytes);
-    });
+    copy_row(info, info.block_bytes, packed, w.lanes, lane, block, 1, 0);
     info.decode(block, values + i, info.block_values);
   }
 }

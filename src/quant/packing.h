@@ -7,8 +7,8 @@
 #include "quant/dtype.h"
 
 namespace g4 {
-// Packs the groups [first_group, end_group) of w, whose rows are as in the file, to their places in `out`,
-// which holds all of w packed.
+// Packs the groups [first_group, end_group) of w, which may be packed for another number of lanes, to their
+// places in `out`, which holds all of w packed; lanes == 1: rows one after the other, as in a GGUF file.
 void pack_groups(const Matrix& w, size_t lanes, size_t first_group, size_t end_group, uint8_t* out);
 
 // The values [cols] of row r of a matrix, packed or not.

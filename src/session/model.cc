@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 
 #include "base/cpu.h"
 #include "io/gguf.h"
@@ -39,6 +40,13 @@ StatusOr<const Kernels*> find_kernels(const std::string& name) {
   return kernels;
 }
 
+// Bytes of the file before its tensors.
+uint64_t metadata_bytes(const TensorSource& source) {
+  uint64_t begin = UINT64_MAX;
+  for (const TensorView& tensor : source.tensors()) begin = std::min(begin, tensor.offset);
+  return begin;
+}
+
 const char* most_used_type(const TensorSource& source) {
   std::array<uint64_t, kDTypeCount> bytes{};
   for (const TensorView& tensor : source.tensors())
@@ -65,7 +73,9 @@ Model::Model(std::shared_ptr<MappedFile> file, std::unique_ptr<TensorSource> sou
 StatusOr<std::shared_ptr<Model>> Model::read_headers(const std::string& path, const ModelOptions& options) {
   G4_ASSIGN_OR_RETURN(OpenGguf opened, open_file(path));
   G4_ASSIGN_OR_RETURN(ModelConfig config, read_config(*opened.source));
+  G4_ASSIGN_OR_RETURN(const auto prepared, read_prepared_header(opened.file->bytes()));
   G4_ASSIGN_OR_RETURN(Weights weights, load_weights(*opened.source, config));
+  if (prepared) mark_prepared(weights, prepared->lanes);
   std::unique_ptr<DiskEmbedding> ple;
   if (config.ple_dim > 0) {
     G4_ASSIGN_OR_RETURN(ple, open_ple(opened, config, options));
@@ -79,6 +89,7 @@ StatusOr<std::shared_ptr<Model>> Model::read_headers(const std::string& path, co
   std::shared_ptr<Model> model(
       new Model(std::move(opened.file), std::move(opened.source), std::move(network)));
   model->towers_ = std::move(towers);
+  model->prepared_ = prepared;
   return model;
 }
 
@@ -94,6 +105,7 @@ StatusOr<std::shared_ptr<const Model>> Model::open(const std::string& path, cons
                                " tokens, but token_embd.weight has ", model->config().vocab_size, " rows"));
   G4_RETURN_IF_ERROR(pack_weights(model->network_.weights, kernels->lanes, *model->file_, *pool, progress));
   model->kernels_ = kernels;
+  model->file_->drop(0, metadata_bytes(*model->source_));  // the tokenizer has what it needs
   return std::shared_ptr<const Model>(std::move(model));
 }
 
@@ -102,8 +114,28 @@ StatusOr<std::shared_ptr<const Model>> Model::open_headers(const std::string& pa
   return read_headers(path, options);
 }
 
+Status Model::prepare(const std::string& path, const std::string& out_path, const ModelOptions& options,
+                      const LoadProgress& progress) {
+  std::error_code ignored;
+  if (std::filesystem::equivalent(path, out_path, ignored))
+    return argument_error(StrCat(out_path, " is the model itself; give the prepared file another name"));
+  G4_ASSIGN_OR_RETURN(const Kernels* kernels, find_kernels(options.cpu));
+  G4_ASSIGN_OR_RETURN(const int threads, resolve_thread_count(options.thread_count));
+  G4_ASSIGN_OR_RETURN(std::unique_ptr<ThreadPool> pool, ThreadPool::create(threads));
+  G4_ASSIGN_OR_RETURN(std::shared_ptr<Model> model, read_headers(path, options));
+  G4_RETURN_IF_ERROR(Tokenizer::from_metadata(*model->source_).status());
+  G4_ASSIGN_OR_RETURN(FileWriter out, FileWriter::create(out_path, 0644));
+  G4_RETURN_IF_ERROR(
+      out.write(write_prepared_header({static_cast<uint32_t>(kernels->lanes), model->fingerprint()})));
+  G4_RETURN_IF_ERROR(write_packed(model->network_.weights, kernels->lanes, *model->file_,
+                                  model->prepared_ ? kPreparedHeaderBytes : 0, *pool, progress, out));
+  return out.commit();
+}
+
 const Fingerprint& Model::fingerprint() const {
-  std::call_once(fingerprint_once_, [this] { fingerprint_ = g4::fingerprint(*source_, config()); });
+  std::call_once(fingerprint_once_, [this] {
+    fingerprint_ = prepared_ ? prepared_->model : g4::fingerprint(*source_, config());
+  });
   return fingerprint_;
 }
 }  // namespace g4

@@ -3,10 +3,12 @@
 #pragma once
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "base/status.h"
 #include "io/mapped_file.h"
+#include "io/prepared_file.h"
 #include "io/tensor_source.h"
 #include "kernels/table.h"
 #include "media/media_run.h"
@@ -39,6 +41,12 @@ class Model {
   static StatusOr<std::shared_ptr<const Model>> open_headers(const std::string& path,
                                                              const ModelOptions& options);
 
+  // Writes the model to `out_path` as a prepared file for the kernels of options.cpu: one that opens at once
+  // and is used where it lies. Files that the options name stay files of their own. Errors: as open, and
+  // argument (out_path is the model itself).
+  static Status prepare(const std::string& path, const std::string& out_path, const ModelOptions& options,
+                        const LoadProgress& progress);
+
   const Kernels& kernels() const { return *kernels_; }  // of a model that was opened with its weights
   const Network& network() const { return network_; }
   const ModelConfig& config() const { return network_.config; }
@@ -63,6 +71,7 @@ class Model {
   std::shared_ptr<const Tokenizer> tokenizer_;
   std::shared_ptr<const Towers> towers_;
   mutable MediaPool media_;
+  std::optional<PreparedHeader> prepared_;  // of the model's file, if it is a prepared one
   const char* quantisation_ = "";
   mutable std::once_flag fingerprint_once_;
   mutable Fingerprint fingerprint_{};

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
@@ -384,6 +385,30 @@ TEST_CASE("All logits, batches and forks through the C ABI agree", "[capi]") {
   CHECK(g4_prefill_batch(mixed, lists, counts, 2) == G4_ERR_ARGUMENT);
   g4_session_free(empty);
   g4_session_free(other);
+}
+
+TEST_CASE("A prepared file opens as its model does", "[capi]") {
+  const g4::TempDir folder;
+  const std::string model = g4::golden_path("demo/g4-demo-f32.gguf"), prepared = folder.path("demo.g4");
+  g4_session_options options = G4_INIT(g4_session_options);
+  uint64_t last = 0;
+  options.callback = [](const g4_event* event, void* payload) {
+    CHECK(event->kind == G4_EVENT_LOAD);
+    *static_cast<uint64_t*>(payload) = event->done_count;
+    return int32_t{0};
+  };
+  options.payload = &last;
+  CHECK(g4_prepare(nullptr, prepared.c_str(), nullptr) == G4_ERR_ARGUMENT);
+  CHECK(g4_prepare(model.c_str(), nullptr, nullptr) == G4_ERR_ARGUMENT);
+  CHECK(g4_prepare(model.c_str(), model.c_str(), nullptr) == G4_ERR_ARGUMENT);
+  CHECK(g4_prepare(folder.path("absent").c_str(), prepared.c_str(), nullptr) == G4_ERR_IO);
+  REQUIRE(g4_prepare(model.c_str(), prepared.c_str(), &options) == G4_OK);
+  CHECK(last == std::filesystem::file_size(model));
+  options.callback = [](const g4_event*, void*) { return int32_t{1}; };
+  CHECK(g4_prepare(model.c_str(), folder.path("stopped").c_str(), &options) == G4_ERR_CANCELLED);
+  g4_session* session = nullptr;
+  REQUIRE(g4_session_open(&session, prepared.c_str(), nullptr) == G4_OK);
+  g4_session_free(session);
 }
 
 TEST_CASE("Information: sizes, KV registry, counters, estimate", "[capi]") {

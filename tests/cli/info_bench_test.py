@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""g4 info, g4 bench, g4 --version: tables and JSON."""
+"""g4 info, g4 bench, g4 prepare, g4 --version: tables and JSON."""
 import json
 import os
 import re
@@ -73,6 +73,25 @@ def bench_of_a_restored_prompt():
         for pattern in (r"save +70 ", r"restore +70 ", r"KV file +[0-9.]+ KiB"):
             expect(re.search(pattern, table), f"{pattern} is not in {table}")
         expect_failure(g4("bench", "--restore", folder), 1, folder)
+
+
+@test
+def a_prepared_model_answers_the_same():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "demo.g4")
+        expect_equal(answer("prepare", DEMO, path), f"wrote {path}\n")
+        ask = ["-p", "the fox", "--greedy", "--max-tokens", "24"]
+        expect_equal(answer("run", path, *ask), answer("run", DEMO, *ask))
+        expect_equal(answer("tokenize", path, "-p", "the fox"), answer("tokenize", DEMO, "-p", "the fox"))
+        differing = {"path"}
+        prepared, plain = (json.loads(answer("info", "--json", name)) for name in (path, DEMO))
+        expect_equal({key: value for key, value in prepared.items() if key not in differing},
+                     {key: value for key, value in plain.items() if key not in differing})
+        expect_failure(g4("prepare", path, path), 1, path, "is the model itself")
+        expect_failure(g4("prepare", DEMO, os.path.join(folder, "no", "file")), 1, "no/file", "No such file")
+        expect_failure(g4("prepare", DEMO, path, "--cpu", "abacus"), 1, "abacus")
+        expect_failure(g4("prepare", DEMO), 2, "out")
+        expect_equal(os.listdir(folder), ["demo.g4"])
 
 
 @test

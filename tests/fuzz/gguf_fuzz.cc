@@ -4,6 +4,8 @@
 #include <cstdint>
 
 #include "io/gguf.h"
+#include "io/prepared_file.h"
+#include "model/pack_weights.h"
 #include "model/read_config.h"
 #include "model/weights.h"
 
@@ -21,7 +23,10 @@ void read_key(const g4::TensorSource& source, const char* key) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const auto source = g4::parse_gguf({data, size});
+  const auto prepared = g4::read_prepared_header({data, size});
+  if (!prepared.ok()) return 0;
+  const size_t begin = *prepared ? g4::kPreparedHeaderBytes : 0;
+  const auto source = g4::parse_gguf({data + begin, size - begin});
   if (!source.ok()) return 0;
   for (const char* key : {"general.name", "general.alignment", "gemma4.block_count",
                           "gemma4.feed_forward_length", "tokenizer.ggml.tokens", "tokenizer.ggml.scores",
@@ -35,6 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto config = g4::read_config(**source);
   if (!config.ok()) return 0;
   (void)g4::variant_name(*config);
-  (void)g4::load_weights(**source, *config);
+  auto weights = g4::load_weights(**source, *config);
+  if (weights.ok() && *prepared) g4::mark_prepared(*weights, (*prepared)->lanes);
   return 0;
 }

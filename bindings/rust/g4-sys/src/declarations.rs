@@ -578,6 +578,18 @@ extern "C" {
     /// - since: 1
     pub fn g4_estimate(estimate: *mut g4_memory_estimate, path: *const c_char, options: *const g4_session_options) -> g4_status;
 
+    /// Writes a prepared file: the model with its matrices in the order that the kernels of options-\>cpu want. It is as large as the GGUF file,
+    /// goes wherever a GGUF file of a model goes, opens in a fraction of a second and is used where it lies, so that processes share its
+    /// memory. On a machine with other kernels it works too, as a GGUF file does. KV files fit both. Of the options count cpu, thread_count,
+    /// callback (G4_EVENT_LOAD) and payload.
+    ///
+    /// - shape: -
+    /// - errors: as g4_session_open; G4_ERR_ARGUMENT (out_path is the model itself). On error an old file at out_path stays whole.
+    /// - owner: keeps nothing. out_path is written beside itself first, then renamed.
+    /// - threads: any
+    /// - since: 1
+    pub fn g4_prepare(path: *const c_char, out_path: *const c_char, options: *const g4_session_options) -> g4_status;
+
     /// The tokenizer of a GGUF file, which may hold no tensors.
     ///
     /// - shape: -
