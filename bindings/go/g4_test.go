@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -341,5 +342,12 @@ func TestWhatASessionTellsAboutItself(t *testing.T) {
 	expect(t, must[Stats](t)(session.Stats()).EvaluatedTokenCount == 3, "stats")
 	estimate := must[MemoryEstimate](t)(Estimate(demo, options))
 	expect(t, estimate.TotalBytes == estimate.WeightsBytes+estimate.KVBytes+estimate.ScratchBytes, estimate)
+	prepared := filepath.Join(t.TempDir(), "demo.g4")
+	expect(t, Prepare(demo, prepared, options) == nil && done == total, done, total)
+	other := must[*Session](t)(Open(prepared, options))
+	defer other.Close()
+	expect(t, other.Prefill(background, []int32{2, 3, 4}) == nil, "prefill")
+	expect(t, slices.Equal(must[[]float32](t)(other.Logits()), must[[]float32](t)(session.Logits())), "logits")
+	expect(t, errors.Is(Prepare(demo, demo, nil), ErrArgument), "onto itself")
 	expect(t, ABIVersion() == 1 && strings.Count(Version(), ".") == 2, Version())
 }

@@ -79,17 +79,12 @@ func Open(path string, options *Options) (*Session, error) {
 	if err := noZero("the path", path); err != nil {
 		return nil, err
 	}
-	c, err := options.session(&memory)
+	var e events
+	c, forget, err := options.opening(&memory, &e)
 	if err != nil {
 		return nil, err
 	}
-	var e events
-	if options != nil && options.Progress != nil {
-		e.load = options.Progress
-		callback, payload, forget := e.register(&memory)
-		defer forget()
-		c.callback, c.payload = callback, payload
-	}
+	defer forget()
 	name := memory.text(path)
 	var session *C.g4_session
 	err = call(func() C.g4_status { return C.g4_session_open(&session, name, &c) })
@@ -97,6 +92,36 @@ func Open(path string, options *Options) (*Session, error) {
 		return nil, err
 	}
 	return newSession(session), nil
+}
+
+// Prepare writes the model at path to out as a prepared file, which opens at once on this machine. Of the options count CPU, ThreadCount,
+// PLEPath and Progress.
+func Prepare(path, out string, options *Options) error {
+	var memory arena
+	defer memory.free()
+	for _, name := range []string{path, out} {
+		if err := noZero("the path", name); err != nil {
+			return err
+		}
+	}
+	var e events
+	c, forget, err := options.opening(&memory, &e)
+	if err != nil {
+		return err
+	}
+	defer forget()
+	from, to := memory.text(path), memory.text(out)
+	return e.finish(call(func() C.g4_status { return C.g4_prepare(from, to, &c) }))
+}
+
+// opening is the options in C with their progress on its way to e; forget ends that.
+func (o *Options) opening(memory *arena, e *events) (c C.g4_session_options, forget func(), err error) {
+	forget = func() {}
+	if c, err = o.session(memory); err == nil && o != nil && o.Progress != nil {
+		e.load = o.Progress
+		c.callback, c.payload, forget = e.register(memory)
+	}
+	return c, forget, err
 }
 
 // Close frees the session. A call that runs is ended first. Closing twice does nothing; a session that is forgotten closes itself.

@@ -26,6 +26,7 @@ void bind_library(py::module_& m) {
   m.def("cpus", &g4_cpus);
   m.def("status_phrase", &g4_status_phrase);
   m.def("estimate", &estimate, py::arg("path"), py::arg("options"));
+  m.def("prepare", &prepare, py::arg("path"), py::arg("out_path"), py::arg("options"), py::arg("progress"));
   m.def("probe_kv", &probe_kv, py::arg("path"));
 }
 

@@ -100,19 +100,27 @@ void Session::evaluate(const std::function<g4_status(g4_session*, g4_event_callb
   outcome.check();
 }
 
-Session::Session(const std::string& path, const SessionOptions& options, py::object progress) {
+namespace {
+// Runs call(options with the events of `progress`), which an interrupt ends.
+template <typename Call>
+void run_opening(const SessionOptions& options, py::object progress, Call call) {
   Events events(std::move(progress), py::none());
   g4_session_options c = options.c();
   c.callback = &Events::callback;
   c.payload = &events;
+  const Outcome outcome = run_long([&] { return call(c); }, [&] { events.stop(); }, [](auto) {});
+  events.rethrow();
+  outcome.check();
+}
+}  // namespace
+
+Session::Session(const std::string& path, const SessionOptions& options, py::object progress) {
   struct Opened {  // freed if an interrupt comes at the last moment
     ~Opened() { g4_session_free(handle); }
     g4_session* handle = nullptr;
   } opened;
-  const Outcome outcome = run_long([&] { return g4_session_open(&opened.handle, path.c_str(), &c); },
-                                   [&] { events.stop(); }, [](auto) {});
-  events.rethrow();
-  outcome.check();
+  run_opening(options, std::move(progress),
+              [&](const g4_session_options& c) { return g4_session_open(&opened.handle, path.c_str(), &c); });
   handle_ = own(std::exchange(opened.handle, nullptr));
 }
 
@@ -359,6 +367,12 @@ py::dict estimate(const std::string& path, const SessionOptions& options) {
   out["scratch"] = estimate.scratch_bytes;
   out["total"] = estimate.total_bytes;
   return out;
+}
+
+void prepare(const std::string& path, const std::string& out_path, const SessionOptions& options,
+             py::object progress) {
+  run_opening(options, std::move(progress),
+              [&](const g4_session_options& c) { return g4_prepare(path.c_str(), out_path.c_str(), &c); });
 }
 
 py::dict probe_kv(const std::string& path) {

@@ -95,5 +95,7 @@ class Generation {
 };
 
 py::dict estimate(const std::string& path, const SessionOptions& options);
+void prepare(const std::string& path, const std::string& out_path, const SessionOptions& options,
+             py::object progress);
 py::dict probe_kv(const std::string& path);
 }  // namespace g4_python

@@ -16,7 +16,7 @@ from ._core import cpus as _cpus
 from ._errors import (ArgumentError, CancelledError, ContextFullError, Error, FileError, FormatError, InternalError,
                       MismatchError, OutOfMemoryError, StateError, UnsupportedError)
 from ._message import Message, Piece, Stream, ToolCall, Usage
-from ._session import Session, demo_model, estimate, probe_kv
+from ._session import Session, demo_model, estimate, prepare, probe_kv
 from ._tokenizer import Tokenizer
 
 __version__ = _version()
@@ -30,4 +30,4 @@ def cpus() -> list[str]:
 __all__ = ["ArgumentError", "CancelledError", "ContextFullError", "Error", "FileError", "FormatError", "InternalError",
            "Message", "MismatchError", "OutOfMemoryError", "Piece", "SamplingOptions", "Session", "StateError", "Stream",
            "Tokenizer", "ToolCall", "UnsupportedError", "Usage", "abi_version", "cpus", "demo_model", "estimate",
-           "probe_kv"]
+           "prepare", "probe_kv"]

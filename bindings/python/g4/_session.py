@@ -340,6 +340,17 @@ def estimate(path: PathLike | None = None, *, context: int = 0, threads: int = 0
     return _core.estimate(path_bytes(demo_model() if path is None else path), options)
 
 
+def prepare(path: PathLike, out_path: PathLike, *, threads: int = 0, cpu: str | None = None,
+            ple_path: PathLike | None = None, progress: Progress | None = None) -> None:
+    """Writes a model as a prepared file, which opens at once on this machine (docs/MODELS.md).
+
+    progress: called with (bytes done, bytes in all); what it raises ends the call. Raises as Session, and ArgumentError
+    where out_path is the model itself. Until all is written, an old file at out_path stays as it is.
+    """
+    options = _options(0, threads, "f16", "int8", cpu, ple_path)
+    _core.prepare(path_bytes(path), path_bytes(out_path), options, callback(progress, "progress"))
+
+
 def probe_kv(path: PathLike) -> dict[str, Any]:
     """A KV file's header: positions, tokens, kv_type, has_logits, fingerprint (of the model), file_bytes.
 

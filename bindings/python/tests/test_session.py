@@ -222,6 +222,22 @@ def test_information(session, prompt):
     assert g4.cpus()[-1] == "generic"
 
 
+def test_a_prepared_model_is_the_same(tmp_path, session, prompt):
+    path, done = tmp_path / "demo.g4", []
+    g4.prepare(g4.demo_model(), path, threads=2, progress=lambda *counts: done.append(counts))
+    assert done[-1] == (os.path.getsize(g4.demo_model()),) * 2 and os.path.getsize(path) == done[-1][0] + 4096
+    with g4.Session(path) as prepared:
+        assert np.array_equal(prepared.prefill(prompt), session.prefill(prompt))
+        prepared.save_kv(tmp_path / "state")
+    session.load_kv(tmp_path / "state")
+    os.remove(tmp_path / "state")
+    with pytest.raises(g4.ArgumentError, match="is the model itself"):
+        g4.prepare(path, path)
+    with pytest.raises(ZeroDivisionError):
+        g4.prepare(path, tmp_path / "other", progress=lambda *_: 1 / 0)
+    assert os.listdir(tmp_path) == ["demo.g4"]
+
+
 def test_options(prompt):
     with g4.Session(context=50, threads=1, kv_type="f32", precision="f32", cpu="generic") as session:
         info = session.info

@@ -1,7 +1,8 @@
 use crate::error::check;
-use crate::raw::{c_path, fill, init, owned};
-use crate::{KvType, Options, Result};
+use crate::raw::{c_path, fill, init, on_event, owned, Callback};
+use crate::{Event, KvType, Options, Result};
 use g4_sys as ffi;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::ptr::null_mut;
 
@@ -33,6 +34,23 @@ pub fn estimate(path: impl AsRef<Path>, options: &Options) -> Result<MemoryEstim
         scratch_bytes: out.scratch_bytes,
         total_bytes: out.total_bytes,
     })
+}
+
+/// Writes the model at `path` to `out` as a prepared file, which opens at once on this machine; sends [`Event::Load`].
+/// Of the options count `cpu`, `thread_count` and `ple_path`.
+pub fn prepare(
+    path: impl AsRef<Path>,
+    out: impl AsRef<Path>,
+    options: &Options,
+    mut callback: impl FnMut(Event<'_>) -> ControlFlow<()>,
+) -> Result<()> {
+    let (path, out) = (c_path(path.as_ref())?, c_path(out.as_ref())?);
+    let mut options = options.raw()?;
+    let mut events = Callback::new(&mut callback);
+    options.c.callback = Some(on_event);
+    options.c.payload = events.payload();
+    let status = unsafe { ffi::g4_prepare(path.as_ptr(), out.as_ptr(), &options.c) };
+    events.finish(status)
 }
 
 /// What the header of a KV file tells.

@@ -29,7 +29,7 @@ mod tokenizer;
 pub use error::{Error, Result, Status};
 pub use generated::{Cached, Channel, Event, FinishReason, Generated};
 pub use handle::Canceller;
-pub use info::{abi_version, cpus, estimate, probe_kv, version, Info, KvLayer, KvProbe, MemoryEstimate, Stats};
+pub use info::{abi_version, cpus, estimate, prepare, probe_kv, version, Info, KvLayer, KvProbe, MemoryEstimate, Stats};
 pub use media::{image_tokens, sound_tokens, Image, Media, MediaPart, Samples, Sound};
 pub use options::{Cache, Chat, ChatTemplate, Generate, KvType, Options, Sampling};
 pub use session::Session;

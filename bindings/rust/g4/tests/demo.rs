@@ -335,6 +335,20 @@ fn what_a_session_tells_about_itself() {
     assert_eq!(session.layer_rows().unwrap(), [3, 3, 3, 3, 1, 1, 1, 1, 1, 1]);
     let estimate = g4::estimate(DEMO, &options).unwrap();
     assert_eq!(estimate.total_bytes, estimate.weights_bytes + estimate.kv_bytes + estimate.scratch_bytes);
+    let prepared = temporary("demo.g4");
+    let mut done = 0;
+    g4::prepare(DEMO, &prepared, &options, |event| {
+        if let g4::Event::Load { done_bytes, .. } = event {
+            done = done_bytes;
+        }
+        Continue(())
+    })
+    .unwrap();
+    assert_eq!(done, std::fs::metadata(DEMO).unwrap().len());
+    let mut other = Session::open_with(&prepared, &options, |_| Continue(())).unwrap();
+    other.prefill(&[2, 3, 4]).unwrap();
+    assert_eq!(other.logits().unwrap(), session.logits().unwrap());
+    assert_eq!(g4::prepare(DEMO, DEMO, &options, |_| Continue(())).unwrap_err().status(), Status::Argument);
     assert!(g4::version().starts_with(&format!("{}.", env!("CARGO_PKG_VERSION_MAJOR"))));
     assert_eq!(g4::abi_version(), 1);
 }
