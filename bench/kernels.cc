@@ -145,7 +145,8 @@ class Bench {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const auto pool = ThreadPool::create(argc > 1 ? std::atoi(argv[1]) : physical_core_count());
+  const auto pool =
+      ThreadPool::create(argc > 1 ? std::atoi(argv[1]) : static_cast<int>(physical_cores().size()));
   const Kernels* row = select_kernels(detect_cpu_features(), argc > 2 ? argv[2] : nullptr);
   if (!pool.ok() || row == nullptr) {
     std::fprintf(stderr, "usage: g4_bench_kernels [threads] [row this machine runs]\n");

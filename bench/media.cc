@@ -48,7 +48,8 @@ int main(int argc, char** argv) {
     return std::fprintf(stderr, "usage: %s MMPROJ TEXT_HIDDEN_SIZE [threads] [row]\n", argv[0]), 2;
   const auto towers = open_towers(argv[1], std::atoi(argv[2]));
   if (!towers.ok()) return std::fprintf(stderr, "%s\n", std::string(towers.status().message()).c_str()), 1;
-  const auto pool = ThreadPool::create(argc > 3 ? std::atoi(argv[3]) : physical_core_count());
+  const auto pool =
+      ThreadPool::create(argc > 3 ? std::atoi(argv[3]) : static_cast<int>(physical_cores().size()));
   const Kernels* kernels = select_kernels(detect_cpu_features(), argc > 4 ? argv[4] : nullptr);
   if (kernels == nullptr || !pool.ok()) return std::fprintf(stderr, "unknown kernel row, or no threads\n"), 1;
   const std::atomic<bool> cancel{false};

@@ -28,6 +28,7 @@ type Options struct {
 	CPU          string                   // a name of CPUs(); "": the best
 	PLEPath      string                   // a GGUF file that holds per_layer_token_embd.weight; "": the model file
 	MMProjPath   string                   // a GGUF file with the vision and audio towers; "": the model neither sees nor hears
+	PinThreads   bool                     // keep each worker thread on a core of its own
 	PLERead      bool                     // read the per-layer embeddings with plain reads instead of a mapping
 	ChunkCount   int                      // tokens a prefill step takes at most; 0: 256. Does not change results
 	RewindCount  int                      // positions that sliding layers keep beyond their window, for exact rewinds; 0: 256
@@ -136,7 +137,7 @@ func (options *Options) session(memory *arena) (C.g4_session_options, error) {
 	out.thread_count = C.uint32_t(clamp(options.ThreadCount))
 	out.chunk_count = C.uint32_t(clamp(options.ChunkCount))
 	out.rewind_count = C.uint32_t(clamp(options.RewindCount))
-	out.flags = flag(options.PLERead, C.G4_SESSION_PLE_READ)
+	out.flags = flag(options.PLERead, C.G4_SESSION_PLE_READ) | flag(options.PinThreads, C.G4_SESSION_PIN)
 	out.kv_type = C.g4_kv_type(options.KVType)
 	if options.Precise {
 		out.precision = C.G4_PRECISION_F32

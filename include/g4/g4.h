@@ -136,6 +136,7 @@ typedef int32_t g4_precision;
 #define G4_PRECISION_F32 1     /* float32 activations everywhere: slower, for comparisons */
 
 #define G4_SESSION_PLE_READ 1u /* read the PLE table with plain reads instead of a mapping: for media where a mapping may fault */
+#define G4_SESSION_PIN 2u      /* keep each worker thread on a core of its own; the calling thread stays where you put it (best the first core) */
 
 typedef struct g4_session_options {
   uint32_t struct_size;

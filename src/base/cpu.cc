@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <numeric>
 #include <set>
 #include <string>
 #include <thread>
@@ -89,14 +90,22 @@ uint32_t detect_cpu_features() { return 0; }
 
 // ---- Cores
 
+namespace {
+std::vector<int> all_processors() {
+  std::vector<int> processors(std::max(1u, std::thread::hardware_concurrency()));
+  std::iota(processors.begin(), processors.end(), 0);
+  return processors;
+}
+}  // namespace
+
 #if defined(__linux__)
-int physical_core_count() {
+std::vector<int> physical_cores() {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
   // Fails on machines with more processors than the set has room for.
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
-    return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return all_processors();
   std::set<std::string> cores;  // named by the list of their siblings
+  std::vector<int> processors;
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
     if (!CPU_ISSET(cpu, &allowed)) continue;
     char siblings[64] = "";
@@ -106,12 +115,21 @@ int physical_core_count() {
       if (std::fgets(siblings, sizeof siblings, file) == nullptr) siblings[0] = '\0';
       std::fclose(file);
     }
-    cores.insert(siblings[0] != '\0' ? siblings
-                                     : "cpu " + std::to_string(cpu));  // unknown: a core of its own
+    // Unknown: a core of its own.
+    const bool is_new = cores.insert(siblings[0] != '\0' ? siblings : "cpu " + std::to_string(cpu)).second;
+    if (is_new) processors.push_back(cpu);
   }
-  return std::max(1, static_cast<int>(cores.size()));
+  return processors.empty() ? all_processors() : processors;
+}
+
+void pin_thread(int processor) {
+  cpu_set_t only;
+  CPU_ZERO(&only);
+  CPU_SET(processor, &only);
+  sched_setaffinity(0, sizeof only, &only);
 }
 #else
-int physical_core_count() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
+std::vector<int> physical_cores() { return all_processors(); }
+void pin_thread(int) {}
 #endif
 }  // namespace g4

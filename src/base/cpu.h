@@ -2,6 +2,7 @@
 // keeps no state.
 #pragma once
 #include <cstdint>
+#include <vector>
 
 namespace g4 {
 enum CpuFeature : uint32_t {
@@ -14,6 +15,8 @@ enum CpuFeature : uint32_t {
   kCpuNeonI8mm = 1u << 6,
 };
 uint32_t detect_cpu_features();
-// Physical cores this process may run on (affinity and siblings considered), at least 1.
-int physical_core_count();
+// One processor of each physical core this process may run on (affinity and siblings considered), at least 1.
+std::vector<int> physical_cores();
+// Keeps the calling thread on one processor. Never fails, at worst does nothing.
+void pin_thread(int processor);
 }  // namespace g4

@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/cpu.h"
+
 namespace g4 {
 namespace {
 constexpr int kMaxThreads = 1024;
@@ -106,14 +108,19 @@ struct ThreadPool::Impl {
   }
 };
 
-StatusOr<std::unique_ptr<ThreadPool>> ThreadPool::create(int thread_count) {
+StatusOr<std::unique_ptr<ThreadPool>> ThreadPool::create(int thread_count, std::span<const int> processors) {
   if (thread_count < 1 || thread_count > kMaxThreads)
     return argument_error(StrCat("thread count is ", thread_count, ", expected 1 to ", kMaxThreads));
   auto impl = std::make_unique<Impl>();
   impl->threads.reserve(static_cast<size_t>(thread_count - 1));
   try {
-    for (int worker = 1; worker < thread_count; ++worker)
-      impl->threads.emplace_back([shared = impl.get(), worker] { shared->work(worker); });
+    for (int worker = 1; worker < thread_count; ++worker) {
+      const int place = processors.empty() ? -1 : processors[static_cast<size_t>(worker) % processors.size()];
+      impl->threads.emplace_back([shared = impl.get(), worker, place] {
+        if (place >= 0) pin_thread(place);
+        shared->work(worker);
+      });
+    }
   } catch (const std::system_error&) {
     const size_t started = impl->threads.size();
     impl->stop();

@@ -22,12 +22,13 @@ struct OpenOptions {
 
 StatusOr<OpenOptions> open_options(const g4_session_options* given) {
   G4_ASSIGN_OR_RETURN(const g4_session_options o, read_struct(given, "g4_session_options"));
-  G4_RETURN_IF_ERROR(check_flags(o.flags, G4_SESSION_PLE_READ));
+  G4_RETURN_IF_ERROR(check_flags(o.flags, G4_SESSION_PLE_READ | G4_SESSION_PIN));
   constexpr uint32_t kMost = 1u << 30;
   if (o.context_count > kMost || o.thread_count > kMost || o.chunk_count > kMost)
     return argument_error("context_count, thread_count or chunk_count is out of range");
   OpenOptions out;
   if (o.flags & G4_SESSION_PLE_READ) out.model.ple_mode = g4::DiskEmbedding::Mode::kRead;
+  out.session.pin_threads = (o.flags & G4_SESSION_PIN) != 0;
   if (o.ple_path != nullptr) out.model.ple_path = o.ple_path;
   if (o.mmproj_path != nullptr) out.model.mmproj_path = o.mmproj_path;
   if (o.cpu != nullptr) out.model.cpu = o.cpu;

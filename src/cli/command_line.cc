@@ -54,6 +54,7 @@ void add_model(CLI::App& app, ModelOptions& model) {
   app.add_option("model", model.path, "A GGUF file; the demo model if left out")->option_text("MODEL");
   Group group = {app, "How to run it"};
   add_threads(group, model.thread_count);
+  group.flag("--pin", model.pin, "Keep each thread but the first on a core of its own");
   group
       .option("--context", model.context_count, "N",
               "Tokens that fit (default: the model's maximum, at most 32768)")

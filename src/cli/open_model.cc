@@ -25,7 +25,7 @@ g4_session_options session_options(const ModelOptions& options) {
   g4_session_options session = G4_INIT(g4_session_options);
   session.context_count = options.context_count;
   session.thread_count = options.thread_count;
-  session.flags = options.ple_read ? G4_SESSION_PLE_READ : 0;
+  session.flags = (options.ple_read ? G4_SESSION_PLE_READ : 0) | (options.pin ? G4_SESSION_PIN : 0);
   session.kv_type =
       G4_KV_F16 + static_cast<g4_kv_type>(std::ranges::find(kKvTypes, options.kv_type) - kKvTypes.begin());
   session.precision = options.precision == "f32" ? G4_PRECISION_F32 : G4_PRECISION_DEFAULT;

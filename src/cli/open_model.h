@@ -14,6 +14,7 @@ struct ModelOptions {
   std::string path;  // "": the demo model
   uint32_t context_count = 0;
   uint32_t thread_count = 0;
+  bool pin = false;
   std::string cpu;
   std::string kv_type = kKvTypes[0];
   std::string precision = "int8";  // or f32

@@ -58,7 +58,7 @@ const char* most_used_type(const TensorSource& source) {
 
 StatusOr<int> resolve_thread_count(int requested) {
   constexpr int kMaxThreads = 512;
-  if (requested == 0) return std::min(physical_core_count(), kMaxThreads);
+  if (requested == 0) return std::min(static_cast<int>(physical_cores().size()), kMaxThreads);
   if (requested < 1 || requested > kMaxThreads)
     return argument_error(StrCat("thread count is ", requested, "; allowed are 1 to ", kMaxThreads));
   return requested;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "base/cpu.h"
 #include "base/media_token.h"
 
 namespace g4 {
@@ -44,7 +45,8 @@ StatusOr<std::unique_ptr<Session>> Session::create(std::shared_ptr<const Model> 
   std::unique_ptr<Session> session(new Session(std::move(model), options, std::move(kv)));
   const ModelConfig& config = session->model().config();
   const size_t V = static_cast<size_t>(config.vocab_size);
-  G4_ASSIGN_OR_RETURN(session->pool_, ThreadPool::create(options.thread_count));
+  const std::vector<int> cores = options.pin_threads ? physical_cores() : std::vector<int>();
+  G4_ASSIGN_OR_RETURN(session->pool_, ThreadPool::create(options.thread_count, cores));
   G4_ASSIGN_OR_RETURN(session->logits_, AlignedBuffer<float>::create(V));
   G4_ASSIGN_OR_RETURN(session->next_logits_, AlignedBuffer<float>::create(V));
   G4_RETURN_IF_ERROR(session->activations_.reserve(config, 1, static_cast<size_t>(options.thread_count)));

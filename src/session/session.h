@@ -28,6 +28,7 @@ struct SessionOptions {
   KvType kv_type = KvType::kF16;
   Precision precision = Precision::kInt8;
   int rewind_margin = kRewindMargin;
+  bool pin_threads = false;  // each worker thread to a core
 };
 inline constexpr int kDefaultContext = 32768;
 inline constexpr int kDefaultChunk = 256;

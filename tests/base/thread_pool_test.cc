@@ -1,5 +1,7 @@
 #include "base/thread_pool.h"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -10,7 +12,10 @@
 #include <thread>
 #include <vector>
 
+#include "base/cpu.h"
+
 #if defined(__linux__)
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -145,6 +150,31 @@ TEST_CASE("a pool without workers or with absurdly many is refused", "[base][thr
     CHECK(std::string(pool.status().message()).find(std::to_string(threads)) != std::string::npos);
   }
 }
+
+#if defined(__linux__)
+TEST_CASE("pinned workers stay on their processors, the caller is left alone", "[base][threads]") {
+  cpu_set_t before, after;
+  REQUIRE(sched_getaffinity(0, sizeof before, &before) == 0);
+  const std::vector<int> cores = physical_cores();
+  const auto pool = *ThreadPool::create(4, cores);
+  std::array<int, 4> processor_of{-1, -1, -1, -1};
+  // A worker that comes late takes no part: as often as it takes for all to have been there.
+  for (int run = 0; run < 10000 && std::ranges::count(processor_of, -1) > 0; ++run)
+    pool->for_each(64, [&](int worker, size_t) {
+      cpu_set_t own;
+      sched_getaffinity(0, sizeof own, &own);
+      if (worker > 0 && CPU_COUNT(&own) == 1)
+        processor_of[static_cast<size_t>(worker)] = sched_getcpu();
+      else if (worker == 0)
+        processor_of[0] = 0;
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    });
+  for (size_t worker = 1; worker < processor_of.size(); ++worker)
+    CHECK(processor_of[worker] == cores[worker % cores.size()]);
+  REQUIRE(sched_getaffinity(0, sizeof after, &after) == 0);
+  CHECK(CPU_EQUAL(&before, &after));
+}
+#endif
 
 #if defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 // In a process of its own, without room for the stacks of so many threads.

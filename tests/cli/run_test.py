@@ -81,7 +81,7 @@ def the_answer_alone_goes_to_standard_output():
 @test
 def runs_the_same_however_it_runs():
     expected = answer("run", "-p", KENYA, "--greedy")
-    for options in (["--threads", "2"], ["--cpu", "generic"], ["--kv-type", "f32"], ["--precision", "f32"], ["--context", "200"],
+    for options in (["--threads", "2"], ["--threads", "2", "--pin"], ["--cpu", "generic"], ["--kv-type", "f32"], ["--precision", "f32"], ["--context", "200"],
                     ["--ple", DEMO], ["--ple-read"]):
         expect_equal(answer("run", "-p", KENYA, "--greedy", *options), expected)
 

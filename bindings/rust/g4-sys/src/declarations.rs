@@ -113,6 +113,8 @@ pub const G4_PRECISION_DEFAULT: g4_precision = 0;
 pub const G4_PRECISION_F32: g4_precision = 1;
 /// read the PLE table with plain reads instead of a mapping: for media where a mapping may fault
 pub const G4_SESSION_PLE_READ: u32 = 1;
+/// keep each worker thread on a core of its own; the calling thread stays where you put it (best the first core)
+pub const G4_SESSION_PIN: u32 = 2;
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct g4_session_options {

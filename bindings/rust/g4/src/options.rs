@@ -56,6 +56,8 @@ pub struct Options {
     pub ple_path: Option<PathBuf>,
     /// Read the per-layer embeddings with plain reads instead of a mapping: for media where a mapping may fault.
     pub ple_read: bool,
+    /// Keep each worker thread on a core of its own.
+    pub pin_threads: bool,
     /// Tokens a prefill step takes at most; 0: 256. Does not change results.
     pub chunk_count: u32,
     /// Positions that sliding layers keep beyond their window, for exact rewinds; 0: 256.
@@ -78,7 +80,7 @@ impl Options {
         let c = ffi::g4_session_options {
             context_count: self.context_count,
             thread_count: self.thread_count,
-            flags: if self.ple_read { ffi::G4_SESSION_PLE_READ } else { 0 },
+            flags: (u32::from(self.ple_read) * ffi::G4_SESSION_PLE_READ) | (u32::from(self.pin_threads) * ffi::G4_SESSION_PIN),
             kv_type: self.kv_type.raw(),
             precision: if self.precise { ffi::G4_PRECISION_F32 } else { ffi::G4_PRECISION_DEFAULT },
             cpu: cpu.as_ref().map_or(null(), |text| text.as_ptr()),
