@@ -34,7 +34,7 @@ def test_in(folder, build):
     options = ["--config-settings", f"build-dir={build}/python"]
     if shutil.which("ccache"):
         os.environ.setdefault("CMAKE_CXX_COMPILER_LAUNCHER", "ccache")
-    run(python, "-m", "pip", "install", "--quiet", *options, PACKAGE + "[json]", *NEEDED, check=True)
+    run(python, "-m", "pip", "install", "--quiet", *options, PACKAGE + "[json,media]", *NEEDED, check=True)
     environment = {**os.environ, "G4_TEST_GOLDEN_DIR": os.path.join(build, "release", "golden")}
     return run(python, "-m", "pytest", "-q", "-ra", "-p", "no:cacheprovider", os.path.join(PACKAGE, "tests"),
                env=environment, cwd=folder, stdout=subprocess.PIPE, text=True)

@@ -3,6 +3,7 @@
 #include <pybind11/pybind11.h>
 
 #include "failure.h"
+#include "media.h"
 #include "session.h"
 #include "tokenizer.h"
 
@@ -28,16 +29,20 @@ void bind_library(py::module_& m) {
   m.def("estimate", &estimate, py::arg("path"), py::arg("options"));
   m.def("prepare", &prepare, py::arg("path"), py::arg("out_path"), py::arg("options"), py::arg("progress"));
   m.def("probe_kv", &probe_kv, py::arg("path"));
+  m.def("image_tokens", &image_tokens, py::arg("width"), py::arg("height"), py::arg("budget"));
+  m.def("audio_tokens", &audio_tokens, py::arg("samples"), py::arg("rate"), py::arg("split"));
 }
 
 void bind_options(py::module_& m) {
   py::class_<SessionOptions>(m, "SessionOptions")
       .def(py::init([](uint32_t context, uint32_t threads, int32_t kv_type, int32_t precision,
-                       std::string cpu, std::string ple_path) {
-             return SessionOptions{context, threads, kv_type, precision, std::move(cpu), std::move(ple_path)};
+                       std::string cpu, std::string ple_path, std::string mmproj) {
+             return SessionOptions{context,          threads,        kv_type,
+                                   precision,        std::move(cpu), std::move(ple_path),
+                                   std::move(mmproj)};
            }),
            py::arg("context"), py::arg("threads"), py::arg("kv_type"), py::arg("precision"), py::arg("cpu"),
-           py::arg("ple_path"));
+           py::arg("ple_path"), py::arg("mmproj"));
   py::class_<Sampling>(m, "Sampling")
       .def(py::init([](bool greedy, float temperature, int32_t top_k, float top_p, float min_p,
                        float repetition_penalty, float presence_penalty, float frequency_penalty,
@@ -60,15 +65,22 @@ void bind_options(py::module_& m) {
            py::arg("seed"), py::arg("biases"));
 }
 
+void bind_media(py::module_& m) {
+  py::class_<Media, std::shared_ptr<Media>>(m, "Media")
+      .def("row_ids", &Media::row_ids)
+      .def("ids", py::overload_cast<const Tokenizer&>(&Media::ids, py::const_), py::arg("tokenizer"))
+      .def("parts", &Media::parts);
+}
+
 void bind_tokenizer(py::module_& m) {
   py::class_<Tokenizer, std::shared_ptr<Tokenizer>>(m, "Tokenizer")
       .def(py::init<const std::string&>(), py::arg("path"))
       .def("tokenize", &Tokenizer::tokenize, py::arg("text"), py::arg("special"), py::arg("bos"))
       .def("detokenize", &Tokenizer::detokenize, py::arg("ids"), py::arg("special"))
       .def("render", &Tokenizer::render, py::arg("conversation"), py::arg("thinking"),
-           py::arg("add_generation_prompt"))
+           py::arg("add_generation_prompt"), py::arg("media"))
       .def("tokenize_chat", &Tokenizer::tokenize_chat, py::arg("conversation"), py::arg("thinking"),
-           py::arg("add_generation_prompt"))
+           py::arg("add_generation_prompt"), py::arg("media"))
       .def("parse", &Tokenizer::parse, py::arg("ids"))
       .def("vocabulary", &Tokenizer::vocabulary)
       .def("is_stop", &Tokenizer::is_stop, py::arg("id"))
@@ -86,6 +98,14 @@ void bind_session(py::module_& m) {
       .def("prefill", &Session::prefill, py::arg("ids"), py::arg("progress"))
       .def("prefill_all", &Session::prefill_all, py::arg("ids"), py::arg("progress"))
       .def("extend", &Session::extend, py::arg("ids"), py::arg("progress"))
+      .def("extend_cached", &Session::extend_cached, py::arg("ids"), py::arg("path"), py::arg("single_file"),
+           py::arg("limit_bytes"), py::arg("progress"))
+      .def("encode_image", &Session::encode_image, py::arg("pixels"), py::arg("budget"))
+      .def("encode_video", &Session::encode_video, py::arg("frames"), py::arg("times_ns"), py::arg("budget"))
+      .def("encode_audio", &Session::encode_audio<float>, py::arg("samples").noconvert(), py::arg("rate"),
+           py::arg("split"))
+      .def("encode_audio", &Session::encode_audio<int16_t>, py::arg("samples").noconvert(), py::arg("rate"),
+           py::arg("split"))
       .def("sample", &Session::sample, py::arg("sampling"))
       .def("decode", &Session::decode, py::arg("sampling"))
       .def("logits", &Session::logits)
@@ -114,6 +134,7 @@ PYBIND11_MODULE(_core, m) {
   py::register_local_exception_translator(&translate);
   bind_library(m);
   bind_options(m);
+  bind_media(m);
   bind_tokenizer(m);
   bind_session(m);
 }

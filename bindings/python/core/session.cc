@@ -30,6 +30,7 @@ g4_session_options SessionOptions::c() const {
   options.precision = precision;
   options.cpu = cpu.empty() ? nullptr : cpu.c_str();
   options.ple_path = ple_path.empty() ? nullptr : ple_path.c_str();
+  options.mmproj_path = mmproj.empty() ? nullptr : mmproj.c_str();
   return options;
 }
 
@@ -184,6 +185,60 @@ size_t Session::extend(const Ids& ids, py::object progress) {
   return reused;
 }
 
+std::tuple<size_t, g4_status, std::string> Session::extend_cached(const Ids& ids, const std::string& path,
+                                                                  bool single_file, uint64_t limit_bytes,
+                                                                  py::object progress) {
+  g4_cache_options cache = G4_INIT(g4_cache_options);
+  cache.flags = single_file ? G4_CACHE_FILE : 0;
+  cache.path = path.c_str();
+  cache.limit_bytes = limit_bytes;
+  g4_cache_result result = G4_INIT(g4_cache_result);
+  std::string message;
+  evaluate(
+      [&](g4_session* session, g4_event_callback callback, void* payload) {
+        g4_prefill_options options = G4_INIT(g4_prefill_options);
+        options.callback = callback;
+        options.payload = payload;
+        const g4_status status =
+            g4_extend_cached(&result, session, ids.data(), static_cast<size_t>(ids.size()), &cache, &options);
+        if (result.cache_status != G4_OK) message = g4_last_error();
+        return status;
+      },
+      std::move(progress));
+  return {result.reused_count, result.cache_status, std::move(message)};
+}
+
+std::shared_ptr<Media> Session::encode(const std::function<g4_status(g4_media**, g4_session*)>& call) {
+  std::shared_ptr<const g4_media> media;
+  evaluate(
+      [&](g4_session* session, g4_event_callback, void*) {
+        g4_media* out = nullptr;
+        const g4_status status = call(&out, session);
+        media.reset(out, [](const g4_media* owned) { g4_media_free(const_cast<g4_media*>(owned)); });
+        return status;
+      },
+      py::none());
+  return std::make_shared<Media>(std::move(media));
+}
+
+std::shared_ptr<Media> Session::encode_image(const Pixels& pixels, uint32_t budget) {
+  const g4_image image = image_of(pixels);
+  return encode(
+      [&](g4_media** out, g4_session* session) { return g4_encode_image(out, session, &image, budget); });
+}
+
+std::shared_ptr<Media> Session::encode_video(const std::vector<Pixels>& frames,
+                                             const std::vector<uint64_t>& times_ns, uint32_t budget) {
+  if (frames.size() != times_ns.size()) throw Failure(G4_ERR_ARGUMENT, "a video has a time for each frame");
+  std::vector<g4_image> images;
+  for (const Pixels& frame : frames) images.push_back(image_of(frame));
+  std::vector<const g4_image*> pointers;
+  for (const g4_image& image : images) pointers.push_back(&image);
+  return encode([&](g4_media** out, g4_session* session) {
+    return g4_encode_video(out, session, pointers.data(), times_ns.data(), pointers.size(), budget);
+  });
+}
+
 int32_t Session::sample(const Sampling& sampling) {
   const g4_sampling c = sampling.c();
   int32_t token = 0;
@@ -261,6 +316,8 @@ py::dict Session::info() {
   out["kv_type"] = info.kv_type;
   out["precision"] = info.precision;
   out["cpu"] = info.cpu;
+  out["can_see"] = info.can_see != 0;
+  out["can_hear"] = info.can_hear != 0;
   out["fingerprint"] =
       py::bytes(reinterpret_cast<const char*>(fingerprint), sizeof fingerprint).attr("hex")();
   return out;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "events.h"
+#include "media.h"
 #include "tokenizer.h"
 
 namespace g4_python {
@@ -22,7 +23,7 @@ struct SessionOptions {
   uint32_t context, threads;
   g4_kv_type kv_type;
   g4_precision precision;
-  std::string cpu, ple_path;  // empty: the default
+  std::string cpu, ple_path, mmproj;  // empty: the default
   g4_session_options c() const;
 };
 
@@ -45,9 +46,25 @@ class Session {
   void prefill(const Ids& ids, py::object progress);
   py::array_t<float> prefill_all(const Ids& ids, py::object progress);  // [n, V]
   size_t extend(const Ids& ids, py::object progress);
+  // (positions kept, status of the cache and its message).
+  std::tuple<size_t, g4_status, std::string> extend_cached(const Ids& ids, const std::string& path,
+                                                           bool single_file, uint64_t limit_bytes,
+                                                           py::object progress);
   int32_t sample(const Sampling& sampling);
   int32_t decode(const Sampling& sampling);
   py::array_t<float> logits();  // [V], a copy
+
+  std::shared_ptr<Media> encode_image(const Pixels& pixels, uint32_t budget);
+  std::shared_ptr<Media> encode_video(const std::vector<Pixels>& frames,
+                                      const std::vector<uint64_t>& times_ns, uint32_t budget);
+  template <typename Sample>
+  std::shared_ptr<Media> encode_audio(const py::array_t<Sample, py::array::c_style>& samples, uint32_t rate,
+                                      bool split) {
+    const g4_sound sound = sound_of(samples, rate);
+    return encode([&](g4_media** out, g4_session* session) {
+      return g4_encode_sound(out, session, &sound, split ? G4_SOUND_SPLIT : 0);
+    });
+  }
 
   size_t position() { return g4_position(readable()); }
   size_t rewind_min() { return g4_rewind_min(readable()); }
@@ -70,6 +87,7 @@ class Session {
   g4_session* readable() const;
   void evaluate(const std::function<g4_status(g4_session*, g4_event_callback, void*)>& call,
                 py::object progress);
+  std::shared_ptr<Media> encode(const std::function<g4_status(g4_media**, g4_session*)>& call);
   template <typename Call>
   void run(Call call);
 

@@ -1,33 +1,25 @@
 #include "tokenizer.h"
 
 #include "failure.h"
+#include "fill.h"
+#include "media.h"
 
 namespace g4_python {
 namespace {
-// A result of unknown length: asked for with room for a guess first. call(data, capacity, &needed)
-template <typename Container, typename Call>
-Container fill(size_t guess, Call call) {
-  Container result(guess, {});
-  Outcome outcome;
-  {
-    py::gil_scoped_release no_gil;
-    size_t needed = 0;
-    outcome = Outcome(call(result.data(), result.size(), &needed));
-    if (outcome.status == G4_ERR_BUFFER || (outcome.status == G4_OK && guess == 0 && needed > 0)) {
-      result.resize(needed);
-      outcome = Outcome(call(result.data(), result.size(), &needed));
-    }
-    if (outcome.status == G4_OK) result.resize(needed);
-  }
-  outcome.check();
-  return result;
-}
-
-g4_chat_options chat_options(bool thinking, bool add_generation_prompt) {
+g4_chat_options chat_options(bool thinking, bool add_generation_prompt,
+                             const std::vector<const g4_media*>& media) {
   g4_chat_options options = G4_INIT(g4_chat_options);
+  options.media = media.empty() ? nullptr : media.data();
+  options.media_count = media.size();
   if (thinking) options.flags |= G4_CHAT_THINKING;
   if (!add_generation_prompt) options.flags |= G4_CHAT_NO_GENERATION_PROMPT;
   return options;
+}
+
+std::vector<const g4_media*> handles(const MediaList& media) {
+  std::vector<const g4_media*> handles;
+  for (const auto& each : media) handles.push_back(each->handle());
+  return handles;
 }
 }  // namespace
 
@@ -58,8 +50,10 @@ py::bytes Tokenizer::detokenize(const Ids& ids, bool special) const {
   });
 }
 
-py::str Tokenizer::render(const std::string& conversation, bool thinking, bool add_generation_prompt) const {
-  const g4_chat_options options = chat_options(thinking, add_generation_prompt);
+py::str Tokenizer::render(const std::string& conversation, bool thinking, bool add_generation_prompt,
+                          const MediaList& media) const {
+  const std::vector<const g4_media*> given = handles(media);
+  const g4_chat_options options = chat_options(thinking, add_generation_prompt, given);
   return fill<std::string>(0, [&](char* text, size_t capacity, size_t* needed) {
     return g4_chat_render(text, capacity, needed, handle_.get(), conversation.data(), conversation.size(),
                           &options);
@@ -67,8 +61,9 @@ py::str Tokenizer::render(const std::string& conversation, bool thinking, bool a
 }
 
 std::vector<int32_t> Tokenizer::tokenize_chat(const std::string& conversation, bool thinking,
-                                              bool add_generation_prompt) const {
-  const g4_chat_options options = chat_options(thinking, add_generation_prompt);
+                                              bool add_generation_prompt, const MediaList& media) const {
+  const std::vector<const g4_media*> given = handles(media);
+  const g4_chat_options options = chat_options(thinking, add_generation_prompt, given);
   const size_t guess = conversation.size() + 64;
   return fill<std::vector<int32_t>>(guess, [&](int32_t* ids, size_t capacity, size_t* needed) {
     return g4_chat_tokenize(ids, capacity, needed, handle_.get(), conversation.data(), conversation.size(),

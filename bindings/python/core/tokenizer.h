@@ -9,9 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "media.h"
+
 namespace g4_python {
 namespace py = pybind11;
 using Ids = py::array_t<int32_t, py::array::c_style>;
+
+using MediaList = std::vector<std::shared_ptr<Media>>;
 
 class Tokenizer {
  public:
@@ -20,10 +24,12 @@ class Tokenizer {
 
   std::vector<int32_t> tokenize(const std::string& text, bool special, bool bos) const;
   py::bytes detokenize(const Ids& ids, bool special) const;
-  // conversation: JSON, as in g4.h.
-  py::str render(const std::string& conversation, bool thinking, bool add_generation_prompt) const;
+  const g4_tokenizer* handle() const { return handle_.get(); }
+  // conversation: JSON, as in g4.h. media: one for each media part, or none.
+  py::str render(const std::string& conversation, bool thinking, bool add_generation_prompt,
+                 const MediaList& media) const;
   std::vector<int32_t> tokenize_chat(const std::string& conversation, bool thinking,
-                                     bool add_generation_prompt) const;
+                                     bool add_generation_prompt, const MediaList& media) const;
   py::str parse(const Ids& ids) const;  // JSON
   uint32_t vocabulary() const { return g4_vocab_count(handle_.get()); }
   bool is_stop(int32_t id) const { return g4_is_stop(handle_.get(), id) != 0; }

@@ -13,10 +13,12 @@ from ._arguments import SamplingOptions
 from ._core import abi_version as abi_version
 from ._core import version as _version
 from ._core import cpus as _cpus
-from ._errors import (ArgumentError, CancelledError, ContextFullError, Error, FileError, FormatError, InternalError,
-                      MismatchError, OutOfMemoryError, StateError, UnsupportedError)
+from ._errors import (ArgumentError, CacheWarning, CancelledError, ContextFullError, Error, FileError, FormatError,
+                      InternalError, MismatchError, OutOfMemoryError, StateError, UnsupportedError)
+from ._inputs import audio_tokens, image_tokens
+from ._media import Media, Span
 from ._message import Message, Piece, Stream, ToolCall, Usage
-from ._session import Session, demo_model, estimate, prepare, probe_kv
+from ._session import Cache, Session, demo_model, estimate, prepare, probe_kv
 from ._tokenizer import Tokenizer
 
 __version__ = _version()
@@ -27,7 +29,7 @@ def cpus() -> list[str]:
     return _cpus().split()
 
 
-__all__ = ["ArgumentError", "CancelledError", "ContextFullError", "Error", "FileError", "FormatError", "InternalError",
-           "Message", "MismatchError", "OutOfMemoryError", "Piece", "SamplingOptions", "Session", "StateError", "Stream",
-           "Tokenizer", "ToolCall", "UnsupportedError", "Usage", "abi_version", "cpus", "demo_model", "estimate",
-           "prepare", "probe_kv"]
+__all__ = ["ArgumentError", "Cache", "CacheWarning", "CancelledError", "ContextFullError", "Error", "FileError", "FormatError",
+           "InternalError", "Media", "Message", "MismatchError", "OutOfMemoryError", "Piece", "SamplingOptions", "Session",
+           "Span", "StateError", "Stream", "Tokenizer", "ToolCall", "UnsupportedError", "Usage", "abi_version", "audio_tokens",
+           "cpus", "demo_model", "estimate", "image_tokens", "prepare", "probe_kv"]

@@ -69,6 +69,10 @@ class InternalError(Error, RuntimeError):
     status = 90
 
 
+class CacheWarning(UserWarning):
+    """A cache of prompts on disk could not be used, or not be written: the prompt was evaluated without it."""
+
+
 _BY_STATUS = {kind.status: kind for kind in Error.__subclasses__()}
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
-from typing import TYPE_CHECKING, Any, Callable, Literal, Mapping, Sequence, overload
+import warnings
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Literal, Mapping, Sequence, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -11,10 +13,11 @@ import numpy.typing as npt
 from . import _core
 from ._arguments import (Ids, LogitsHook, PathLike, Progress, SamplingOptions, callback, choice, id_array, kind,
                          path_bytes, sampling, stop_list, whole)
-from ._errors import ArgumentError, StateError, UnsupportedError
+from ._errors import ArgumentError, CacheWarning, StateError
+from ._media import Media, Prompt, Source, audio_source, image_source, prompt_ids, video_source
 from ._message import Message, Stream
 from ._schema import JsonGuide
-from ._tokenizer import Messages, Tokenizer, Tools
+from ._tokenizer import Messages, Tokenizer, Tools, conversation
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -31,6 +34,24 @@ def demo_model() -> str:
     return os.path.join(os.path.dirname(os.path.abspath(__file__)), "g4-demo-q8_0.gguf")
 
 
+def _demo_towers() -> str:
+    return os.path.join(os.path.dirname(demo_model()), "mmproj-g4-demo-bf16.gguf")
+
+
+@dataclasses.dataclass(frozen=True)
+class Cache:
+    """A cache of prompts on disk, which finds them again by content.
+
+    path: a folder, made if it is missing; any number of sessions and processes may share it. single_file: one KV file
+    instead, of the last prompt. limit_bytes: of a folder: the files that were unused for longest go when all take more;
+    0: 4 GiB.
+    """
+
+    path: PathLike
+    single_file: bool = False
+    limit_bytes: int = 0
+
+
 class Session:
     """One conversation with a Gemma 4 model: weights (shared with its forks), KV cache, position.
 
@@ -41,6 +62,7 @@ class Session:
     precision: "int8", activations in 8 bits against quantised weights, or "f32", slower, for comparisons.
     cpu: a name of g4.cpus(); None: the best.
     ple_path: a file that holds the per-layer embeddings; None: the model file.
+    mmproj: the file with the towers that see and hear; None: none (the demo model brings its own).
     progress: called with (bytes done, bytes in all) while opening; what it raises ends the opening.
 
     Raises FileError, FormatError (damaged: names what), UnsupportedError (another architecture or tensor type),
@@ -53,11 +75,14 @@ class Session:
 
     def __init__(self, path: PathLike | None = None, *, context: int = 0, threads: int = 0, kv_type: str = "f16",
                  precision: str = "int8", cpu: str | None = None, ple_path: PathLike | None = None,
-                 progress: Progress | None = None):
-        options = _options(context, threads, kv_type, precision, cpu, ple_path)
+                 mmproj: PathLike | None = None, progress: Progress | None = None):
+        if path is None and mmproj is None:
+            mmproj = _demo_towers()
+        options = _options(context, threads, kv_type, precision, cpu, ple_path, mmproj)
         self._path = os.fsdecode(path_bytes(demo_model() if path is None else path))
         self._core = _core.Session(path_bytes(self._path), options, callback(progress, "progress"))
         self._tokenizer = Tokenizer._of(self._core.tokenizer())
+        self._media: list[Media] = []  # what the session holds rows of: evaluating those again takes it
 
     def fork(self) -> Session:
         """A second session of the same model: an exact copy that goes its own way. Weights and KV pages are shared."""
@@ -65,6 +90,7 @@ class Session:
         session._core = self._core.fork()
         session._path = self._path
         session._tokenizer = self._tokenizer
+        session._media = list(self._media)
         return session
 
     def close(self) -> None:
@@ -103,19 +129,72 @@ class Session:
         """The text of ids [n]: see Tokenizer.detokenize."""
         return self._tokenizer.detokenize(ids, special)
 
+    # ---- Pictures, sounds, videos
+
+    def encode_image(self, image: Any, budget: int = 280) -> Media:
+        """A picture as rows to stand in a prompt.
+
+        image: a PIL image of any mode (turned as its EXIF data says), a uint8 array [height, width, 3 or 4] (RGB, RGBA),
+        or a file that Pillow reads: a path, or open for reading. Alpha is ignored.
+        budget: the most rows it may take: 70, 140, 280, 560 or 1120. More show finer detail.
+
+        Raises ArgumentError, FileError, FormatError (a damaged file), UnsupportedError (no mmproj, or the model does not
+        see), ImportError (Pillow is missing), StateError, CancelledError.
+        """
+        return self._encode(image_source(image, budget))
+
+    def encode_audio(self, samples: Any, rate: int = 16000, split: bool = False) -> Media:
+        """A sound as rows to stand in a prompt, 25 a second.
+
+        samples: a float array (-1 to 1) or an int16 array, [n] or [n, channels], of which the mean is heard; or a file that
+        soundfile reads: a path, or open for reading.
+        rate: samples a second of an array, 1000 to 384000; a file knows its own.
+        split: cut more than 30 s into clips of about equal length (Media.spans tells which), instead of ArgumentError.
+
+        Raises as encode_image; ImportError if soundfile is missing.
+        """
+        return self._encode(audio_source(samples, rate, split))
+
+    def encode_video(self, frames: Iterable[Any], times: Iterable[float], budget: int = 70) -> Media:
+        """Frames of a video and the seconds they are of, which the prompt will tell as mm:ss.
+
+        frames: each as for encode_image. budget: of a frame. Raises as encode_image.
+        """
+        return self._encode(video_source(frames, times, budget))
+
+    def _encode(self, source: Source, key: bytes = b"") -> Media:
+        return Media(source.encode(self._core), self._tokenizer, source.kind, key)
+
+    def _encode_once(self, source: Source) -> Media:
+        """As before, if the session holds it."""
+        key = source.key
+        return next((media for media in self._media if media._key == key), None) or self._encode(source, key)
+
+    def _keep(self, media: Sequence[Media]) -> None:
+        """Remembers these too, and forgets what the session holds no rows of."""
+        if media:
+            held = set(self.tokens)
+            self._media = [each for each in dict.fromkeys([*self._media, *media]) if each._ids[0] in held]
+
     # ---- Evaluating
 
+    def _ids(self, prompt: Prompt, at_begin: bool) -> tuple[npt.NDArray[np.int32], list[Media]]:
+        return prompt_ids(prompt, lambda text, first: self.tokenize(text, bos=first and at_begin))
+
     @overload
-    def prefill(self, ids: Ids, logits: Literal["last", "all"] = "last",
+    def prefill(self, ids: Prompt, logits: Literal["last", "all"] = "last",
                 progress: Progress | None = None) -> npt.NDArray[np.float32]: ...
 
     @overload
-    def prefill(self, ids: Ids, logits: Literal["none"], progress: Progress | None = None) -> None: ...
+    def prefill(self, ids: Prompt, logits: Literal["none"], progress: Progress | None = None) -> None: ...
 
-    def prefill(self, ids: Ids, logits: Literal["last", "all", "none"] = "last",
+    def prefill(self, ids: Prompt, logits: Literal["last", "all", "none"] = "last",
                 progress: Progress | None = None) -> npt.NDArray[np.float32] | None:
         """Evaluates ids [n] after what the session holds. All or nothing: on error the position is unchanged.
 
+        ids: a list or array of ids; or a list of parts in order, each ids, a g4.Media (its rows alone, without the ids
+        that stand around it, see Media.placeholder_ids) or a str; or one of these. A str that comes first has <bos> put in
+        front at position 0.
         logits: "last" returns float32 [V], those after the last id; "all" float32 [n, V], after each id (nothing is
         pruned: slower); "none" returns None.
         progress: called with (ids done, ids in all); what it raises ends the call.
@@ -124,18 +203,40 @@ class Session:
         """
         if logits not in ("last", "all", "none"):
             raise ArgumentError(f"logits is {logits!r}; allowed is 'last', 'all', 'none'")
-        array = id_array(ids)
+        array, media = self._ids(ids, self.position == 0)
+        every = None
         if logits == "all":
-            return self._core.prefill_all(array, callback(progress, "progress"))
-        self._core.prefill(array, callback(progress, "progress"))
-        return self.logits if logits == "last" else None
+            every = self._core.prefill_all(array, callback(progress, "progress"))
+        else:
+            self._core.prefill(array, callback(progress, "progress"))
+        self._keep(media)
+        return self.logits if logits == "last" else every
 
-    def extend(self, ids: Ids, progress: Progress | None = None) -> int:
+    def extend(self, ids: Prompt, progress: Progress | None = None, *, cache: Cache | PathLike | None = None) -> int:
         """Makes the session hold exactly ids [n], a whole conversation; evaluates only what is new of it.
+
+        ids: as for prefill, beginning at position 0.
+        cache: a folder that keeps prompts (or a g4.Cache): begins with the file there that gives the longest exact prefix,
+        if that is more than the session holds, and keeps the new state there. A cache that cannot be used makes the call
+        slower but never fail: it gives a g4.CacheWarning.
 
         Returns how many positions were kept. All or nothing. Raises as prefill.
         """
-        return self._core.extend(id_array(ids), callback(progress, "progress"))
+        return self._extend(*self._ids(ids, True), progress, cache)
+
+    def _extend(self, ids: npt.NDArray[np.int32], media: Sequence[Media], progress: Progress | None,
+                cache: Cache | PathLike | None) -> int:
+        if cache is None:
+            reused = self._core.extend(ids, callback(progress, "progress"))
+        else:
+            where = cache if isinstance(cache, Cache) else Cache(cache)
+            reused, problem, message = self._core.extend_cached(
+                ids, path_bytes(where.path, "cache"), bool(where.single_file),
+                whole(where.limit_bytes, "limit_bytes", 0, 2**64 - 1), callback(progress, "progress"))
+            if problem:
+                warnings.warn(message, CacheWarning, stacklevel=3)
+        self._keep(media)
+        return reused
 
     @property
     def logits(self) -> npt.NDArray[np.float32]:
@@ -159,27 +260,26 @@ class Session:
     # ---- Answers
 
     @overload
-    def generate(self, prompt: str | Ids | None = None, max_tokens: int | None = 256, stop: str | Sequence[str] = (),
+    def generate(self, prompt: Prompt | None = None, max_tokens: int | None = 256, stop: str | Sequence[str] = (),
                  stream: Literal[False] = False, *, ignore_stop: bool = False, logits_hook: LogitsHook | None = None,
                  progress: Progress | None = None, **options: Unpack[SamplingOptions]) -> str: ...
 
     @overload
-    def generate(self, prompt: str | Ids | None, max_tokens: int | None, stop: str | Sequence[str],
+    def generate(self, prompt: Prompt | None, max_tokens: int | None, stop: str | Sequence[str],
                  stream: Literal[True], *, ignore_stop: bool = False, logits_hook: LogitsHook | None = None,
                  progress: Progress | None = None, **options: Unpack[SamplingOptions]) -> Stream: ...
 
     @overload
-    def generate(self, prompt: str | Ids | None = None, max_tokens: int | None = 256, stop: str | Sequence[str] = (),
+    def generate(self, prompt: Prompt | None = None, max_tokens: int | None = 256, stop: str | Sequence[str] = (),
                  *, stream: Literal[True], ignore_stop: bool = False, logits_hook: LogitsHook | None = None,
                  progress: Progress | None = None, **options: Unpack[SamplingOptions]) -> Stream: ...
 
-    def generate(self, prompt: str | Ids | None = None, max_tokens: int | None = 256, stop: str | Sequence[str] = (),
+    def generate(self, prompt: Prompt | None = None, max_tokens: int | None = 256, stop: str | Sequence[str] = (),
                  stream: bool = False, *, ignore_stop: bool = False, logits_hook: LogitsHook | None = None,
                  progress: Progress | None = None, **options: Unpack[SamplingOptions]) -> str | Stream:
         """Goes on with a text as it stands, without the form of a chat.
 
-        prompt: a str (<bos> is put in front at position 0) or ids [n], evaluated after what the session holds; None:
-        go on from the logits.
+        prompt: a str, ids [n] or parts, as for prefill; None: go on from the logits.
         max_tokens: None: as many as the context holds.
         stop: strings that end the text and are not part of it. ignore_stop: go on after stop tokens.
         stream: return an iterator of pieces (g4.Stream) instead of the whole text.
@@ -190,54 +290,57 @@ class Session:
         Raises as prefill and decode.
         """
         make = self._stream_maker(max_tokens, stop, ignore_stop, logits_hook, options)
-        if isinstance(prompt, str):
-            prompt = self.tokenize(prompt, bos=self.position == 0)
-        array = None if prompt is None else id_array(prompt)
-        if array is not None:
-            self._core.prefill(array, callback(progress, "progress"))
-        answer = make(0 if array is None else len(array), 0, ("text",))
+        before = self.position
+        if prompt is not None:
+            self.prefill(prompt, "none", progress)
+        answer = make(self.position - before, 0, ("text",))
         return answer if stream else answer.finish().text
 
     @overload
     def chat(self, messages: Messages, tools: Tools | None = None, thinking: bool = False,
              response_format: Mapping[str, Any] | None = None, stream: Literal[False] = False, *,
              max_tokens: int | None = None, stop: str | Sequence[str] = (), logits_hook: LogitsHook | None = None,
-             progress: Progress | None = None, **options: Unpack[SamplingOptions]) -> Message: ...
+             progress: Progress | None = None, cache: Cache | PathLike | None = None,
+             **options: Unpack[SamplingOptions]) -> Message: ...
 
     @overload
     def chat(self, messages: Messages, tools: Tools | None, thinking: bool, response_format: Mapping[str, Any] | None,
              stream: Literal[True], *, max_tokens: int | None = None, stop: str | Sequence[str] = (),
              logits_hook: LogitsHook | None = None, progress: Progress | None = None,
-             **options: Unpack[SamplingOptions]) -> Stream: ...
+             cache: Cache | PathLike | None = None, **options: Unpack[SamplingOptions]) -> Stream: ...
 
     @overload
     def chat(self, messages: Messages, tools: Tools | None = None, thinking: bool = False,
              response_format: Mapping[str, Any] | None = None, *, stream: Literal[True], max_tokens: int | None = None,
              stop: str | Sequence[str] = (), logits_hook: LogitsHook | None = None, progress: Progress | None = None,
-             **options: Unpack[SamplingOptions]) -> Stream: ...
+             cache: Cache | PathLike | None = None, **options: Unpack[SamplingOptions]) -> Stream: ...
 
     def chat(self, messages: Messages, tools: Tools | None = None, thinking: bool = False,
              response_format: Mapping[str, Any] | None = None, stream: bool = False, *, max_tokens: int | None = None,
              stop: str | Sequence[str] = (), logits_hook: LogitsHook | None = None, progress: Progress | None = None,
-             **options: Unpack[SamplingOptions]) -> Message | Stream:
+             cache: Cache | PathLike | None = None, **options: Unpack[SamplingOptions]) -> Message | Stream:
         """The answer to a conversation. Called again with a longer one, it evaluates only what is new.
 
         messages: a list of dictionaries as in OpenAI's chat API and of earlier answers; a str: one message of the user.
+        Parts of a message show pictures and sounds: {"type": "image", "image": ...}, {"type": "audio", "audio": ...},
+        {"type": "video", "video": frames, "times": ...}: a g4.Media, or what encode_image, encode_audio and encode_video
+        take, with their options beside it. What the conversation holds already is not encoded again.
         tools: function declarations with JSON schemas; the calls come in Message.tool_calls.
         thinking: ask the model to think first; its thoughts come in Message.thought.
         response_format: {"type": "json_object"}, {"type": "json_schema", "json_schema": {"schema": ...}}, or the schema:
         the text is JSON that it allows (but cut by max_tokens). Needs the package llguidance: pip install 'g4[json]'.
         stream: return an iterator of pieces, g4.Stream, whose `message` is the answer, instead of the whole g4.Message.
         max_tokens, stop, logits_hook, options: as in generate; max_tokens=None: as many as the context holds.
+        cache: as in extend.
 
         The session then holds the conversation with the answer. Raises as prefill, and ArgumentError for messages that
         are not right (says which).
         """
-        ids = self._tokenizer.tokenize_chat(messages, tools, thinking)
-        _check_text_only(messages)
+        text, media = conversation(messages, tools, self._encode_once)
+        ids = self._tokenizer._tokenize_chat(text, media, thinking, True)
         guide = None if response_format is None else JsonGuide(self._tokenizer, response_format, thinking)
         make = self._stream_maker(max_tokens, stop, False, _one_after_the_other(logits_hook, guide), options)
-        reused = self.extend(ids, progress)
+        reused = self._extend(id_array(ids), media, progress, cache)
         answer = make(len(ids) - reused, reused, ("text", "thought"))
         return answer if stream else answer.finish()
 
@@ -297,24 +400,26 @@ class Session:
         """Writes tokens, keys, values and logits to a file; returns its bytes. If it fails, an old file stays whole."""
         return self._core.save_kv(path_bytes(path))
 
-    def load_kv(self, path: PathLike, ids: Ids | None = None) -> int:
+    def load_kv(self, path: PathLike, ids: Prompt | None = None) -> int:
         """Goes to the state of a file of save_kv, to the same bits; returns how many positions were restored.
 
-        ids: a prompt: only the longest common prefix with it that can be restored exactly; evaluate the rest.
+        ids: a prompt, as for prefill: only the longest common prefix with it that can be restored exactly; evaluate the rest.
         Raises FileError, FormatError (damaged), MismatchError (of another model or KV type), ContextFullError; the
         session is then as before.
         """
-        array = None if ids is None else id_array(ids)
+        array, media = (None, []) if ids is None else self._ids(ids, True)
         if array is not None and array.size == 0:
             raise ArgumentError("ids is empty; leave it out to restore the whole file")
-        return self._core.load_kv(path_bytes(path), array)
+        restored = self._core.load_kv(path_bytes(path), array)
+        self._keep(media)
+        return restored
 
     # ---- Information
 
     @property
     def info(self) -> dict[str, Any]:
         """What the session runs: architecture, name, variant, quantisation, layers, kv_sources (whose keys and values
-        each layer reads), vocabulary, context, cpu, threads, sizes in bytes, ..."""
+        each layer reads), vocabulary, context, cpu, threads, can_see, can_hear, sizes in bytes, ..."""
         info = self._core.info()
         info["kv_type"] = _name_of(KV_TYPES, info["kv_type"])
         info["precision"] = _name_of(PRECISIONS, info["precision"])
@@ -330,13 +435,14 @@ class Session:
 
 
 def estimate(path: PathLike | None = None, *, context: int = 0, threads: int = 0, kv_type: str = "f16",
-             precision: str = "int8", cpu: str | None = None, ple_path: PathLike | None = None) -> dict[str, int]:
+             precision: str = "int8", cpu: str | None = None, ple_path: PathLike | None = None,
+             mmproj: PathLike | None = None) -> dict[str, int]:
     """The bytes that a session with these options will need, from the file's header alone.
 
     Keys: weights, kv (with a full context), scratch, total (what must fit in memory), ple_disk (stays on disk).
     Raises as Session.
     """
-    options = _options(context, threads, kv_type, precision, cpu, ple_path)
+    options = _options(context, threads, kv_type, precision, cpu, ple_path, mmproj)
     return _core.estimate(path_bytes(demo_model() if path is None else path), options)
 
 
@@ -360,14 +466,15 @@ def probe_kv(path: PathLike) -> dict[str, Any]:
 
 
 def _options(context: int, threads: int, kv_type: str, precision: str, cpu: str | None,
-             ple_path: PathLike | None) -> _core.SessionOptions:
+             ple_path: PathLike | None, mmproj: PathLike | None) -> _core.SessionOptions:
     if cpu is not None and not isinstance(cpu, str):
         raise TypeError(f"cpu must be a name of g4.cpus() or None, not {kind(cpu)}")
     return _core.SessionOptions(
         context=whole(context, "context", 0, MOST), threads=whole(threads, "threads", 0, MOST),
         kv_type=choice(kv_type, "kv_type", KV_TYPES), precision=choice(precision, "precision", PRECISIONS),
         cpu=b"" if cpu is None else path_bytes(cpu, "cpu"),
-        ple_path=b"" if ple_path is None else path_bytes(ple_path, "ple_path"))
+        ple_path=b"" if ple_path is None else path_bytes(ple_path, "ple_path"),
+        mmproj=b"" if mmproj is None else path_bytes(mmproj, "mmproj"))
 
 
 def _name_of(names: Mapping[str, int], number: int) -> str:
@@ -385,11 +492,3 @@ def _one_after_the_other(first: LogitsHook | None, then: LogitsHook | None) -> L
         then(tokens, logits)
 
     return both
-
-
-def _check_text_only(messages: Messages) -> None:
-    for index, message in enumerate(messages):
-        parts = message.get("content") if isinstance(message, Mapping) else None
-        for part in parts if isinstance(parts, list) else ():
-            if isinstance(part, Mapping) and part.get("type") in ("image", "audio", "video"):
-                raise UnsupportedError(f"message {index} holds a part of type {part['type']!r}; a session takes text only")

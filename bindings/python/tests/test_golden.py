@@ -9,11 +9,11 @@ import pytest
 import g4
 
 TINY_MODELS = ["e2b-tiny", "e4b-tiny", "dense31b-tiny", "moe26b-tiny"]
-DTYPES = {"F32": np.float32, "I32": np.int32}
+DTYPES = {"F32": np.float32, "I32": np.int32, "I16": np.int16, "U8": np.uint8}
 
 
 def read_safetensors(path):
-    """The float32 and int32 arrays of a file."""
+    """The arrays of a file."""
     data = path.read_bytes()
     size = int.from_bytes(data[:8], "little")
     arrays = {}

@@ -22,7 +22,11 @@ reveal_type(s.generate("x"))
 reveal_type(next(s.generate(stream=True)))
 s.chat("x", temperature="hot")
 s.decode(tmperature=1)
-s.prefill("x")
+s.prefill(5)
+m = s.encode_image("x.png", budget=70)
+reveal_type(m)
+reveal_type(m.rows)
+s.prefill(["x", m, [1]])
 """
 
 
@@ -46,15 +50,15 @@ def test_users_see_the_types(tmp_path):
     (tmp_path / "use.py").write_text(USE)
     _, output = run("mypy", "--strict", "--cache-dir", tmp_path, tmp_path / "use.py")
     revealed = [line.split('"')[1] for line in output.splitlines() if "Revealed type" in line]
-    assert [kind.split(".")[-1] for kind in revealed[2:]] == ["Message", "Stream", "str", "Piece"], output
-    assert "ndarray" in revealed[0] and revealed[1] == "None", output
+    assert [kind.split(".")[-1] for kind in revealed[2:-1]] == ["Message", "Stream", "str", "Piece", "Media"], output
+    assert "ndarray" in revealed[0] and revealed[1] == "None" and "ndarray" in revealed[-1], output
     errors = [line for line in output.splitlines() if "error:" in line]
     assert len(errors) == 3 and all(number in output for number in (":12:", ":13:", ":14:")), output
 
 
 def test_the_stub_is_what_the_module_has(tmp_path):
     classes = tmp_path / "metaclass"  # is pybind11's own; members are looked at all the same
-    classes.write_text(r"g4\._core\.(Generation|Sampling|SessionOptions|Session|Tokenizer)")
+    classes.write_text(r"g4\._core\.Media\.__init__" "\n" r"g4\._core\.(Generation|Media|Sampling|SessionOptions|Session|Tokenizer)")
     code, output = run("mypy.stubtest", "g4._core", "--allowlist", classes)
     assert code == 0, output
 

@@ -34,7 +34,7 @@ def test_it_comes_with_types_and_a_model():
     import importlib.resources as resources
 
     files = {file.name for file in resources.files("g4").iterdir()}
-    assert {"py.typed", "_core.pyi", "g4-demo-q8_0.gguf"} <= files
+    assert {"py.typed", "_core.pyi", "g4-demo-q8_0.gguf", "mmproj-g4-demo-bf16.gguf"} <= files
     assert not {name for name in files if name.endswith((".cc", ".h", ".txt", ".toml"))}
 
 
