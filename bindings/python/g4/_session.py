@@ -466,7 +466,7 @@ def probe_kv(path: PathLike) -> dict[str, Any]:
 
 
 def _options(context: int, threads: int, kv_type: str, precision: str, cpu: str | None,
-             ple_path: PathLike | None, mmproj: PathLike | None) -> _core.SessionOptions:
+             ple_path: PathLike | None, mmproj: PathLike | None = None) -> _core.SessionOptions:
     if cpu is not None and not isinstance(cpu, str):
         raise TypeError(f"cpu must be a name of g4.cpus() or None, not {kind(cpu)}")
     return _core.SessionOptions(

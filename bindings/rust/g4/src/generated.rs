@@ -51,7 +51,7 @@ pub enum FinishReason {
     StopString,
     /// [`Generate::max_token_count`](crate::Generate::max_token_count), or the context is full.
     Length,
-    /// The callback said Break, or the stream was dropped.
+    /// The callback said Break.
     Callback,
     /// [`Canceller::cancel`](crate::Canceller::cancel).
     Cancelled,

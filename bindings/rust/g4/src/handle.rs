@@ -42,10 +42,6 @@ unsafe impl Send for Target {}
 pub struct Canceller(Arc<Mutex<Target>>);
 
 impl Canceller {
-    pub(crate) fn of_nothing() -> Canceller {
-        Canceller(Arc::new(Mutex::new(Target(null_mut()))))
-    }
-
     /// Within 100 ms a prefill fails with [`Status::Cancelled`](crate::Status::Cancelled), its position unchanged, and a generation ends
     /// with [`FinishReason::Cancelled`](crate::FinishReason::Cancelled). The session stays usable.
     pub fn cancel(&self) {

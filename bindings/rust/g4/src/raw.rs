@@ -48,7 +48,7 @@ macro_rules! sized {
     ($($name:ident)*) => { $(impl Sized32 for ffi::$name { fn set_size(&mut self, bytes: u32) { self.struct_size = bytes; } })* };
 }
 sized! { g4_image g4_sound g4_media_part g4_session_options g4_memory_estimate g4_chat_options g4_prefill_options g4_sampling g4_generate_options g4_generate_result
-g4_cache_options g4_cache_result g4_kv_probe_result g4_info g4_kv_layer g4_stats }
+g4_event g4_cache_options g4_cache_result g4_kv_probe_result g4_info g4_kv_layer g4_stats }
 
 /// All zero, with its size.
 pub(crate) fn init<T: Sized32>() -> T {
@@ -113,8 +113,8 @@ pub(crate) unsafe extern "C" fn on_event(event: *const ffi::g4_event, payload: *
     }
 }
 
-/// None for an event of a newer library.
-unsafe fn translate(event: &ffi::g4_event) -> Option<Event<'_>> {
+/// None for an event that says nothing: of a newer library, or the end of a generation.
+pub(crate) unsafe fn translate(event: &ffi::g4_event) -> Option<Event<'_>> {
     Some(match event.kind {
         ffi::G4_EVENT_LOAD => Event::Load { done_bytes: event.done_count, total_bytes: event.total_count },
         ffi::G4_EVENT_PREFILL => Event::Prefill { done_count: event.done_count, total_count: event.total_count },

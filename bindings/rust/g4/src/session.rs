@@ -3,7 +3,7 @@ use crate::handle::{Canceller, Handle};
 use crate::media::encode;
 use crate::raw::{c_path, fill, init, on_event, pointer, Callback};
 use crate::{
-    Cache, Cached, Error, Event, Generate, Generated, Image, Info, KvLayer, Media, Options, Result, Sampling, Sound, Stats, Stream,
+    Cache, Cached, Event, Generate, Generated, Image, Info, KvLayer, Media, Options, Result, Sampling, Sound, Stats, Stream,
     Tokenizer,
 };
 use g4_sys as ffi;
@@ -22,8 +22,7 @@ use std::time::Duration;
 /// shared::<g4::Session>();
 /// ```
 pub struct Session {
-    /// None while a [`Stream`] has it.
-    pub(crate) handle: Option<Handle>,
+    handle: Handle,
     _not_sync: std::marker::PhantomData<std::cell::Cell<()>>,
 }
 
@@ -52,12 +51,11 @@ impl Session {
     }
 
     fn from_raw(session: *mut ffi::g4_session) -> Session {
-        Session { handle: Some(Handle::new(session)), _not_sync: std::marker::PhantomData }
+        Session { handle: Handle::new(session), _not_sync: std::marker::PhantomData }
     }
 
-    /// NULL when a stream was leaked: the C functions answer it with an error.
-    fn raw(&self) -> *mut ffi::g4_session {
-        self.handle.as_ref().map_or(null_mut(), Handle::raw)
+    pub(crate) fn raw(&self) -> *mut ffi::g4_session {
+        self.handle.raw()
     }
 
     /// A second session of the same model that starts as an exact copy of this one. Costs no computation and little memory.
@@ -67,15 +65,13 @@ impl Session {
         Ok(Session::from_raw(session))
     }
 
-    /// # Panics
-    /// If a [`Stream`] of this session was leaked (`mem::forget`): the session is lost then.
     pub fn tokenizer(&self) -> &Tokenizer {
-        unsafe { Tokenizer::from_raw(ffi::g4_session_tokenizer(self.raw())) }.unwrap_or_else(|| panic!("{}", lost()))
+        unsafe { Tokenizer::from_raw(ffi::g4_session_tokenizer(self.raw())) }.expect("a session has a tokenizer")
     }
 
     /// Something that ends the running call from another thread.
     pub fn canceller(&self) -> Canceller {
-        self.handle.as_ref().map_or_else(Canceller::of_nothing, Handle::canceller)
+        self.handle.canceller()
     }
 
     /// Appends tokens; afterwards [`logits`](Self::logits) gives those after the last of them. All or nothing.
@@ -150,12 +146,16 @@ impl Session {
         options: &Generate,
         mut callback: impl FnMut(Event<'_>) -> ControlFlow<()>,
     ) -> Result<Generated> {
-        let handle = self.handle.as_ref().ok_or_else(lost)?;
-        generate(handle, prompt, options, &mut callback)
+        let options = options.raw(prompt)?;
+        let mut events = Callback::new(&mut callback);
+        let mut result: ffi::g4_generate_result = init();
+        let status = unsafe { ffi::g4_generate(&mut result, self.raw(), &options.c, Some(on_event), events.payload()) };
+        events.finish(status)?;
+        Ok(Generated::from_raw(&result))
     }
 
-    /// [`generate`](Self::generate) as an iterator over the pieces of the answer. The work is done on a thread of its own, a few pieces
-    /// ahead; dropping the iterator ends it.
+    /// [`generate`](Self::generate) as an iterator: evaluates the prompt now, each step makes one token. Drop it at any of them: the session
+    /// holds the tokens seen so far.
     ///
     /// ```no_run
     /// # fn main() -> g4::Result<()> {
@@ -168,7 +168,7 @@ impl Session {
     /// # }
     /// ```
     pub fn stream(&mut self, prompt: &[i32], options: &Generate) -> Stream<'_> {
-        Stream::start(self, prompt, options)
+        Stream::begin(self, prompt, options)
     }
 
     /// Tokens held.
@@ -304,23 +304,4 @@ impl Session {
     pub fn layer_rows(&self) -> Result<Vec<u64>> {
         fill(64, |data, capacity, needed| unsafe { ffi::g4_layer_rows(data, capacity, needed, self.raw()) })
     }
-}
-
-/// The C session is with a stream that was never dropped.
-pub(crate) fn lost() -> Error {
-    Error::argument("the session is lost: a Stream of it was leaked (mem::forget)".to_string())
-}
-
-pub(crate) fn generate(
-    handle: &Handle,
-    prompt: &[i32],
-    options: &Generate,
-    callback: &mut dyn FnMut(Event<'_>) -> ControlFlow<()>,
-) -> Result<Generated> {
-    let options = options.raw(prompt)?;
-    let mut events = Callback::new(callback);
-    let mut result: ffi::g4_generate_result = init();
-    let status = unsafe { ffi::g4_generate(&mut result, handle.raw(), &options.c, Some(on_event), events.payload()) };
-    events.finish(status)?;
-    Ok(Generated::from_raw(&result))
 }

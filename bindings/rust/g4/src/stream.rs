@@ -1,10 +1,8 @@
-use crate::handle::{Canceller, Handle};
-use crate::session::{generate, lost};
-use crate::{Channel, Event, Generate, Generated, Result, Session};
-use std::ops::ControlFlow;
-use std::panic::resume_unwind;
-use std::sync::mpsc::{sync_channel, Receiver, SyncSender};
-use std::thread::{spawn, JoinHandle};
+use crate::error::check;
+use crate::raw::{init, translate};
+use crate::{Channel, Error, Event, FinishReason, Generate, Generated, Result, Session};
+use g4_sys as ffi;
+use std::ptr::{null_mut, NonNull};
 
 /// One token of an answer, and the whole characters to show with it, perhaps none.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,66 +12,44 @@ pub struct Piece {
     pub text: String,
 }
 
-const PIECES_AHEAD: usize = 16;
-
-/// An answer as it comes, see [`Session::stream`]. Its thread owns the C session meanwhile, so that even a leaked stream does no harm.
+/// An answer, token by token, see [`Session::stream`]: each step of the iterator evaluates one.
 pub struct Stream<'a> {
     session: &'a mut Session,
-    work: Option<Work>,
-    lost: bool,
-    generated: Option<Generated>,
+    /// None: the prompt could not be evaluated.
+    generation: Option<NonNull<ffi::g4_generation>>,
+    /// What `next` has yet to tell.
+    error: Option<Error>,
 }
 
-struct Work {
-    pieces: Option<Receiver<Message>>,
-    canceller: Canceller,
-    thread: JoinHandle<(Handle, Result<Generated>)>,
-}
-
-/// The prompt's progress passes too, so that a dropped stream is noticed while it is read.
-enum Message {
-    Progress,
-    Piece(Piece),
-}
+// Like the session that it holds on to.
+unsafe impl Send for Stream<'_> {}
 
 impl<'a> Stream<'a> {
-    pub(crate) fn start(session: &'a mut Session, prompt: &[i32], options: &Generate) -> Stream<'a> {
-        let work = session.handle.take().map(|handle| {
-            let (sender, pieces) = sync_channel(PIECES_AHEAD);
-            let canceller = handle.canceller();
-            let (prompt, options) = (prompt.to_vec(), Generate { logits_events: false, ..options.clone() });
-            let thread = spawn(move || {
-                let result = generate(&handle, &prompt, &options, &mut |event| send(&sender, event));
-                (handle, result)
-            });
-            Work { pieces: Some(pieces), canceller, thread }
+    pub(crate) fn begin(session: &'a mut Session, prompt: &[i32], options: &Generate) -> Stream<'a> {
+        let mut generation = null_mut();
+        let begun = Generate { logits_events: false, ..options.clone() }.raw(prompt).and_then(|options| {
+            check(unsafe { ffi::g4_generation_begin(&mut generation, session.raw(), &options.c, None, null_mut()) })
         });
-        Stream { session, lost: work.is_none(), work, generated: None }
+        Stream { session, generation: NonNull::new(generation), error: begun.err() }
+    }
+
+    /// The session, to look at between two tokens.
+    pub fn session(&self) -> &Session {
+        self.session
     }
 
     /// What came of it, once the iterator has ended well.
-    pub fn generated(&self) -> Option<&Generated> {
-        self.generated.as_ref()
+    pub fn generated(&self) -> Option<Generated> {
+        let mut result: ffi::g4_generate_result = init();
+        check(unsafe { ffi::g4_generation_result(&mut result, self.generation?.as_ptr()) }).ok()?;
+        let generated = Generated::from_raw(&result);
+        (generated.finish_reason != FinishReason::Other(ffi::G4_FINISH_NONE)).then_some(generated)
     }
 
-    /// Waits for the thread and gives the session its handle back.
-    fn end(&mut self) -> Option<Result<Generated>> {
-        let work = self.work.take()?;
-        drop(work.pieces);
-        let (handle, result) = work.thread.join().unwrap_or_else(|panic| resume_unwind(panic));
-        self.session.handle = Some(handle);
-        Some(result)
-    }
-}
-
-fn send(sender: &SyncSender<Message>, event: Event<'_>) -> ControlFlow<()> {
-    let message = match event {
-        Event::Token { token, channel, text } => Message::Piece(Piece { token, channel, text: text.to_string() }),
-        _ => Message::Progress,
-    };
-    match sender.send(message) {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(_) => ControlFlow::Break(()),
+    fn free(&mut self) {
+        if let Some(generation) = self.generation.take() {
+            unsafe { ffi::g4_generation_free(generation.as_ptr()) }
+        }
     }
 }
 
@@ -81,30 +57,23 @@ impl Iterator for Stream<'_> {
     type Item = Result<Piece>;
 
     fn next(&mut self) -> Option<Result<Piece>> {
-        if std::mem::take(&mut self.lost) {
-            return Some(Err(lost()));
+        if let Some(error) = self.error.take() {
+            return Some(Err(error));
         }
-        while let Some(Ok(message)) = self.work.as_ref().and_then(|work| work.pieces.as_ref()).map(Receiver::recv) {
-            if let Message::Piece(piece) = message {
-                return Some(Ok(piece));
-            }
+        let mut event: ffi::g4_event = init();
+        if let Err(error) = check(unsafe { ffi::g4_generation_next(&mut event, self.generation?.as_ptr()) }) {
+            self.free();
+            return Some(Err(error));
         }
-        match self.end()? {
-            Ok(generated) => {
-                self.generated = Some(generated);
-                None
-            }
-            Err(error) => Some(Err(error)),
+        match unsafe { translate(&event) } {
+            Some(Event::Token { token, channel, text }) => Some(Ok(Piece { token, channel, text: text.to_string() })),
+            _ => None,
         }
     }
 }
 
 impl Drop for Stream<'_> {
     fn drop(&mut self) {
-        if let Some(work) = &mut self.work {
-            work.pieces = None;
-            work.canceller.cancel();
-        }
-        self.end();
+        self.free();
     }
 }

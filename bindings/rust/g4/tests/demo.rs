@@ -39,10 +39,14 @@ fn an_answer_streams() {
     let prompt = prompt(&session);
     let mut stream = session.stream(&prompt, &greedy());
     assert!(stream.generated().is_none());
-    let pieces: Vec<_> = stream.by_ref().collect::<g4::Result<_>>().unwrap();
+    assert_eq!(stream.session().position(), prompt.len());
+    let mut pieces = vec![stream.next().unwrap().unwrap()];
+    assert_eq!(stream.session().tokens().unwrap()[prompt.len()..], [pieces[0].token]);
+    assert_eq!(stream.session().logits().unwrap().len(), 2048);
+    pieces.extend(stream.by_ref().collect::<g4::Result<Vec<_>>>().unwrap());
     let text: String = pieces.iter().map(|piece| piece.text.as_str()).collect();
     assert!(text.contains("Nairobi"), "{text}");
-    let generated = stream.generated().unwrap().clone();
+    let generated = stream.generated().unwrap();
     assert!(stream.next().is_none());
     drop(stream);
     assert_eq!(generated.finish_reason, FinishReason::Turn);
@@ -85,8 +89,9 @@ fn a_dropped_stream_ends_and_leaves_the_session_usable() {
     let mut session = open();
     let prompt = prompt(&session);
     assert!(session.stream(&prompt, &endless()).next().unwrap().is_ok());
-    let position = session.position();
-    assert!(position >= prompt.len() && position < 2048, "{position}");
+    assert_eq!(session.position(), prompt.len() + 1);
+    drop(session.stream(&[], &endless()));
+    assert_eq!(session.position(), prompt.len() + 1);
     session.reset().unwrap();
     assert!(session.stream(&prompt, &greedy()).map(|piece| piece.unwrap().text).collect::<String>().contains("Nairobi"));
 }
@@ -96,13 +101,44 @@ fn a_leaked_stream_does_no_harm() {
     let mut session = open();
     let prompt = prompt(&session);
     mem::forget(session.stream(&prompt, &greedy()));
-    assert_eq!(session.position(), 0);
-    assert_eq!(session.decode(&Sampling::default()).unwrap_err().status(), Status::Argument);
-    assert_eq!(session.generate(&prompt, &greedy(), |_| Continue(())).unwrap_err().status(), Status::Argument);
-    let outcome: Vec<_> = session.stream(&prompt, &greedy()).collect();
-    assert_eq!(outcome.len(), 1);
-    assert!(outcome[0].as_ref().unwrap_err().message().contains("leaked"));
-    session.canceller().cancel();
+    assert_eq!(session.position(), prompt.len());
+    let text: String = session.stream(&[], &greedy()).map(|piece| piece.unwrap().text).collect();
+    assert!(text.contains("Nairobi"), "{text}");
+}
+
+#[test]
+fn a_stream_may_move_and_be_cancelled() {
+    let mut session = open();
+    let prompt = prompt(&session);
+    let canceller = session.canceller();
+    let mut stream = session.stream(&prompt, &endless());
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..3 {
+                stream.next().unwrap().unwrap();
+            }
+        });
+    });
+    assert!(stream.generated().is_none());
+    let (started, wait) = mpsc::channel();
+    let other = thread::spawn(move || {
+        wait.recv().unwrap();
+        loop {
+            canceller.cancel();
+            if wait.recv_timeout(Duration::from_millis(1)).is_ok() {
+                break;
+            }
+        }
+    });
+    started.send(()).unwrap();
+    let _ = stream.by_ref().count();
+    started.send(()).unwrap();
+    other.join().unwrap();
+    let generated = stream.generated().unwrap();
+    assert!(matches!(generated.finish_reason, FinishReason::Cancelled | FinishReason::Length), "{generated:?}");
+    drop(stream);
+    session.reset().unwrap();
+    assert!(session.generate(&prompt, &greedy(), |_| Continue(())).is_ok());
 }
 
 #[test]
