@@ -60,6 +60,12 @@ func g4GoEvent(event *C.g4_event, payload unsafe.Pointer) (stop C.int32_t) {
 	return 0
 }
 
+// piece is what a token event tells.
+func piece(event *C.g4_event) Piece {
+	text := C.GoStringN(event.text, C.int(event.text_bytes))
+	return Piece{Token: int32(event.token), Channel: Channel(event.channel), Text: text}
+}
+
 func (e *events) dispatch(event *C.g4_event) {
 	switch event.kind {
 	case C.G4_EVENT_LOAD:
@@ -76,8 +82,7 @@ func (e *events) dispatch(event *C.g4_event) {
 		}
 	case C.G4_EVENT_TOKEN:
 		if e.piece != nil {
-			text := C.GoStringN(event.text, C.int(event.text_bytes))
-			e.err = e.piece(Piece{Token: int32(event.token), Channel: Channel(event.channel), Text: text})
+			e.err = e.piece(piece(event))
 		}
 	}
 }

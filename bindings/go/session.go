@@ -43,6 +43,7 @@ type FinishReason int32
 
 // The reasons.
 const (
+	FinishNone       FinishReason = C.G4_FINISH_NONE        // it has not ended yet
 	FinishTurn       FinishReason = C.G4_FINISH_TURN        // the model ended its turn
 	FinishEOS        FinishReason = C.G4_FINISH_EOS         // <eos>, or another end that the file declares
 	FinishToolCall   FinishReason = C.G4_FINISH_TOOL_CALL   // the model called a tool and waits for its answer
@@ -60,6 +61,25 @@ type Result struct {
 	GeneratedTokenCount int // the token that ended it included
 	PrefillTime         time.Duration
 	DecodeTime          time.Duration
+}
+
+func newResult(c *C.g4_generate_result) Result {
+	return Result{
+		FinishReason:        FinishReason(c.finish_reason),
+		PromptTokenCount:    int(c.prompt_token_count),
+		ReusedTokenCount:    int(c.reused_token_count),
+		GeneratedTokenCount: int(c.generated_token_count),
+		PrefillTime:         time.Duration(c.prefill_ns),
+		DecodeTime:          time.Duration(c.decode_ns),
+	}
+}
+
+// contextError is that of the context, if it is what has ended the answer.
+func (result Result) contextError(ctx context.Context) error {
+	if stopped := result.FinishReason == FinishCallback || result.FinishReason == FinishCancelled; stopped && ctx != nil {
+		return ctx.Err()
+	}
+	return nil
 }
 
 // Stop, returned by a callback of Generate, ends the answer without an error.
@@ -257,16 +277,9 @@ func (s *Session) Generate(ctx context.Context, prompt []int32, options *Generat
 	err = s.withContext(ctx, func(session *C.g4_session) C.g4_status {
 		return C.g4_generate(&result, session, c, callback, payload)
 	})
-	if stopped := result.finish_reason == C.G4_FINISH_CALLBACK || result.finish_reason == C.G4_FINISH_CANCELLED; stopped && e.err == nil &&
-		ctx != nil {
-		err = ctx.Err()
+	out := newResult(&result)
+	if err == nil && e.err == nil {
+		err = out.contextError(ctx)
 	}
-	return Result{
-		FinishReason:        FinishReason(result.finish_reason),
-		PromptTokenCount:    int(result.prompt_token_count),
-		ReusedTokenCount:    int(result.reused_token_count),
-		GeneratedTokenCount: int(result.generated_token_count),
-		PrefillTime:         time.Duration(result.prefill_ns),
-		DecodeTime:          time.Duration(result.decode_ns),
-	}, e.finish(err)
+	return out, e.finish(err)
 }
