@@ -19,7 +19,7 @@ SAYS = {
     "logits": ["' of' 100%", "' N' "],
     "logits_hook": [" "],
     "media_rows": ["float32 (64, 128)", "(75, 2048) logits"],
-    "prompt_cache": ["0 positions were there", "more were there"],
+    "prompt_cache": ["0 positions were there, 1294 evaluated", "1292 positions were there, 2 evaluated"],
     "readme": ["Nairobi", "positions are back"],
     "see_and_hear": ["A red circle on a dark blue background.", "The shape is a circle.", "as 25 tokens, from 0.0 to 1.0 s",
                      "A steady tone with a high pitch."],
