@@ -6,7 +6,7 @@ import contextlib
 import importlib
 import os
 import sys
-from typing import Any, BinaryIO, Iterator, Union
+from typing import Any, BinaryIO, Iterator, Sized, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -32,12 +32,14 @@ def image_tokens(width: int, height: int, budget: int = 280) -> int:
                               checked_budget(budget))
 
 
-def audio_tokens(samples: int, rate: int = 16000, split: bool = False) -> int:
-    """The rows that a sound of so many samples (in each channel) will have, before it is encoded.
+def audio_tokens(samples: int | Sized, rate: int = 16000, split: bool = False) -> int:
+    """The rows that a sound will have, before it is encoded.
 
-    split: it may be cut into clips. Raises ArgumentError, as Session.encode_audio.
+    samples: an array of them, or how many there are in each channel. split: it may be cut into clips.
+    Raises ArgumentError, as Session.encode_audio.
     """
-    return _core.audio_tokens(whole(samples, "samples", 0, 2**63), whole(rate, "rate", 0, 2**32 - 1), bool(split))
+    count = len(samples) if isinstance(samples, Sized) else samples
+    return _core.audio_tokens(whole(count, "samples", 0, 2**63), whole(rate, "rate", 0, 2**32 - 1), bool(split))
 
 
 def checked_budget(budget: int) -> int:

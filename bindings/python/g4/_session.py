@@ -96,6 +96,7 @@ class Session:
     def close(self) -> None:
         """Gives back the memory; a running call is cancelled. Afterwards all but close() raises StateError."""
         self._core.close()
+        self._media.clear()
 
     def __enter__(self) -> Session:
         return self

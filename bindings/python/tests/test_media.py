@@ -185,9 +185,10 @@ def test_a_media_by_itself(session, circle):
     assert media.rows.shape == (len(media), session.info["hidden"])
     with pytest.raises(ValueError):
         media.rows[0, 0] = 0
-    sound = session.encode_audio(*read_wav(RISING))
-    assert len(sound) == g4.audio_tokens(*map(int, (len(read_wav(RISING)[0]), read_wav(RISING)[1])))
-    assert sound.spans[0].begin == 0 and sound.spans[0].end == pytest.approx(len(read_wav(RISING)[0]) / 16000)
+    samples, rate = read_wav(RISING)
+    sound = session.encode_audio(samples, rate)
+    assert len(sound) == g4.audio_tokens(len(samples), rate) == g4.audio_tokens(samples, rate)
+    assert sound.spans[0].begin == 0 and sound.spans[0].end == pytest.approx(len(samples) / 16000)
 
 
 def test_prompts_of_parts(session, circle):
@@ -570,6 +571,8 @@ def test_lengths_of_sounds(session):
     for count in (161, 320, 321, 1000, 30 * 16000):
         assert len(session.encode_audio(np.zeros(count, np.int16))) == g4.audio_tokens(count)
     raises(g4.ArgumentError, "31 s", g4.audio_tokens, 31 * 16000)
+    raises(g4.ArgumentError, "samples is -1", g4.audio_tokens, -1)
+    raises(TypeError, "samples must be an int", g4.audio_tokens, 1.5)
     long = session.encode_audio(np.zeros(31 * 16000, np.int16), split=True)
     assert len(long) == g4.audio_tokens(31 * 16000, split=True) and long.rows.shape == (len(long), 128)
     assert [(span.begin, span.end) for span in long.spans] == [(0, 15.5), (15.5, 31)]
