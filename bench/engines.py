@@ -64,6 +64,8 @@ def run(command, end_time=None, environment=None):
 
 
 class G4:
+    prepared = None  # the prepared file of the model, if there is one
+
     def __init__(self, program, model, threads, folder, end_time):
         self._program, self.model, self._folder, self._end_time = program, model, folder, end_time
         self.info = json.loads(self.run("info", model, "--json", *(["--threads", str(threads)] if threads else [])).output)
@@ -73,11 +75,17 @@ class G4:
     def run(self, *arguments):
         return run([self._program, *arguments], self._end_time)
 
-    def bench(self, prefill, decode, depth=0, context=None, options=()):
+    def prepare(self, path):
+        """Makes the prepared file, unless it is there."""
+        if not os.path.exists(path) or os.path.getmtime(path) < os.path.getmtime(self.model):
+            self.run("prepare", self.model, path)
+        self.prepared = path
+
+    def bench(self, prefill, decode, depth=0, context=None, options=(), model=None):
         arguments = {"prefill": prefill, "decode": decode, "depth": depth, "repeat": 1, "threads": self.threads,
                      "context": context or depth + prefill + decode}
         words = [word for name, value in arguments.items() for word in (f"--{name}", str(value))]
-        result = self.run("bench", self.model, "--json", *words, *options)
+        result = self.run("bench", model or self.model, "--json", *words, *options)
         return json.loads(result.output), result
 
     def prefill(self, count):
@@ -107,6 +115,12 @@ class G4:
                 state.append(self.bench(1, DECODE_TOKENS)[0]["decode_tokens_per_s"])
         return {name: statistics.median(values) for name, values in rates.items()}
 
+    def from_prepared(self, count, prompt):
+        bench, result = self.bench(512, DECODE_TOKENS, context=min(CONTEXT, self.info["model_context_count"]), model=self.prepared)
+        return {"open_prepared": bench["open_seconds"], "peak_memory_prepared": result.peak_bytes,
+                "decode_prepared": bench["decode_tokens_per_s"],
+                f"first_token_prepared_{count}": self._run_prompt(prompt, model=self.prepared).seconds}
+
     def restore(self, count):
         path = os.path.join(self._folder, "g4.kv")
         bench, _ = self.bench(count, 1, options=["--restore", path])
@@ -121,9 +135,9 @@ class G4:
         self._run_prompt(prompt, "--save-kv", path)
         return {f"first_token_saved_{count}": self._run_prompt(prompt, "--load-kv", path).seconds}
 
-    def _run_prompt(self, prompt, *options):
+    def _run_prompt(self, prompt, *options, model=None):
         context = str(min(CONTEXT, self.info["model_context_count"]))
-        return self.run("run", self.model, "--raw", "-p", prompt, "--greedy", "--max-tokens", "1", "--threads", str(self.threads),
+        return self.run("run", model or self.model, "--raw", "-p", prompt, "--greedy", "--max-tokens", "1", "--threads", str(self.threads),
                         "--context", context, *options)
 
 
@@ -221,6 +235,8 @@ def steps(g4, llama, prompts, quick, context, notes):
     for count in (512,) if quick else (512, 2000):
         add(f"restoring {count} tokens", count + 1, lambda n=count: {**g4.restore(n), **g4.saved_prompt(n, prompts[n])},
             lambda n=count: llama.saved_prompt(n, prompts[n]))
+    if g4.prepared:
+        add("a prepared file", 512 + DECODE_TOKENS, lambda: g4.from_prepared(16, prompts[16]))
     add(f"{SESSIONS} sessions", 64 + DECODE_TOKENS, g4.sessions)
     if g4.info["ple_size"]:
         add("per-layer embeddings from the disk", DECODE_TOKENS + 1, g4.ple_table)

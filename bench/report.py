@@ -16,6 +16,10 @@ ROWS = [
     *((f"first_token_saved_{count}", f"first token, {count} saved", "s") for count in (512, 2000)),
     ("open", "open the model", "s"),
     ("peak_memory", "peak resident memory", "MB"),
+    ("open_prepared", "open a prepared file", "s"),
+    ("first_token_prepared_16", "first token, 16 tokens, prepared", "s"),
+    ("peak_memory_prepared", "peak memory, prepared", "MB"),
+    ("decode_prepared", "decode, prepared", "tokens/s"),
     *((f"restore_{count}", f"restore {count} tokens", "s") for count in (512, 2000)),
     *((f"reading_{count}", f"read {count} tokens instead", "s") for count in (512, 2000)),
     *((f"restore_{count}_file", f"file of {count} tokens", "MB") for count in (512, 2000)),
@@ -36,6 +40,8 @@ GOALS = [
     ("decode, table on disk against in memory", "g4.ple_cold", "g4.ple_warm", "at least", 0.97),
     ("peak resident memory, MB", "g4.peak_memory", None, "at most", 1500),
     ("open to first token, s", "g4.first_token_16", None, "at most", 1.5),
+    ("peak resident memory, prepared file, MB", "g4.peak_memory_prepared", None, "at most", 1450),
+    ("open to first token, prepared file, s", "g4.first_token_prepared_16", None, "at most", 0.15),
     ("restore 2000 tokens, s", "g4.restore_2000", None, "at most", 0.05),
 ]
 
@@ -49,7 +55,7 @@ def machine():
 
 def summary(samples, g4, llama, about):
     """Everything measured: medians, samples, ratios, goals."""
-    values = {name: statistics.median(list_) / (1e6 if name.endswith(("_memory", "_file")) else 1) for name, list_ in samples.items()}
+    values = {name: statistics.median(list_) / (1e6 if name.endswith(("_memory", "_memory_prepared", "_file")) else 1) for name, list_ in samples.items()}
     info = {key: g4.info[key] for key in ("name", "variant", "quantisation", "cpu", "thread_count")}
     rows = []
     for name, label, unit in ROWS:
@@ -81,9 +87,9 @@ def table(result):
              f"{model['thread_count']} threads of {model['cpu']}, {result['machine']['cpu']}, {result['date']}",
              f"{result['g4']}, medians of {result['rounds']} rounds" +
              (f", beside {engine['name']} {engine['version']}; x: how many times better g4 is" if engine else ""), ""]
-    lines.append(f"{'':26} {'':8} {'g4':>9}" + (f" {'llama.cpp':>10} {'x':>6} {'cut':>10} {'x':>6}" if engine else ""))
+    lines.append(f"{'':32} {'':8} {'g4':>9}" + (f" {'llama.cpp':>10} {'x':>6} {'cut':>10} {'x':>6}" if engine else ""))
     for row in result["rows"]:
-        line = f"{row['label']:26} {row['unit']:8} {number(row['g4']):>9}"
+        line = f"{row['label']:32} {row['unit']:8} {number(row['g4']):>9}"
         if engine:
             line += "".join(f" {number(row[column]):>10} {number(row[f'ratio_{column}']):>6}" for column in ("whole", "cut"))
         lines.append(line.rstrip())

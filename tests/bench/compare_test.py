@@ -41,7 +41,7 @@ def measured(*arguments):
     """The table and the object of a run that goes well."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "compare.json")
-        result = compare("--json", path, *arguments)
+        result = compare("--json", path, "--dir", folder, *arguments)
         expect_equal(result.returncode, 0)
         with open(path, encoding="utf-8") as file:
             return result.stdout, json.load(file)
@@ -52,7 +52,8 @@ def g4_alone():
     table, result = measured("--no-peer", "--rounds", "2")
     rows = {row["name"]: row for row in result["rows"]}
     for name in ("prefill_128", "prefill_512", "decode_0", "first_token_16", "first_token_saved_2000", "peak_memory", "restore_512",
-                 "restore_2000", "restore_2000_file", "reading_2000", "one_session", "many_sessions", "ple_cold", "ple_warm"):
+                 "restore_2000", "restore_2000_file", "reading_2000", "one_session", "many_sessions", "ple_cold", "ple_warm", "open_prepared",
+                 "first_token_prepared_16", "peak_memory_prepared", "decode_prepared"):
         expect(rows[name]["g4"] > 0 and rows[name]["whole"] is None, f"{name} is {rows[name]}")
         expect(re.search(rf"^{re.escape(rows[name]['label'])} +{rows[name]['unit']} +[0-9.e-]+$", table, re.MULTILINE), f"{name} is not in {table}")
     expect("prefill_2048" not in rows, "the demo model's context is 2048")
@@ -119,9 +120,9 @@ def what_fails_is_named():
 
 @test
 def interrupted_it_leaves_nothing_behind():
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as kept:
         process = subprocess.Popen([sys.executable, source_path("bench", "compare"), "--g4", program(), "--model", DEMO, "--no-peer",
-                                    "--rounds", "1000"], env={**os.environ, "TMPDIR": folder}, stderr=subprocess.PIPE, text=True)
+                                    "--dir", kept, "--rounds", "1000"], env={**os.environ, "TMPDIR": folder}, stderr=subprocess.PIPE, text=True)
         deadline = time.monotonic() + TIMEOUT_SECONDS
         while not any("g4.kv" in names for _, _, names in os.walk(folder)):
             expect(time.monotonic() < deadline and process.poll() is None, "it does not get to work")
