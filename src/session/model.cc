@@ -99,7 +99,7 @@ StatusOr<std::shared_ptr<const Model>> Model::open(const std::string& path, cons
   G4_ASSIGN_OR_RETURN(const int threads, resolve_thread_count(options.thread_count));
   G4_ASSIGN_OR_RETURN(std::unique_ptr<ThreadPool> pool, ThreadPool::create(threads));
   G4_ASSIGN_OR_RETURN(std::shared_ptr<Model> model, read_headers(path, options));
-  G4_ASSIGN_OR_RETURN(model->tokenizer_, Tokenizer::from_metadata(*model->source_));
+  G4_ASSIGN_OR_RETURN(model->tokenizer_, Tokenizer::from_metadata(*model->source_, pool.get()));
   if (model->tokenizer_->vocab_size() != model->config().vocab_size)
     return format_error(StrCat("tokenizer.ggml.tokens has ", model->tokenizer_->vocab_size(),
                                " tokens, but token_embd.weight has ", model->config().vocab_size, " rows"));
@@ -123,7 +123,7 @@ Status Model::prepare(const std::string& path, const std::string& out_path, cons
   G4_ASSIGN_OR_RETURN(const int threads, resolve_thread_count(options.thread_count));
   G4_ASSIGN_OR_RETURN(std::unique_ptr<ThreadPool> pool, ThreadPool::create(threads));
   G4_ASSIGN_OR_RETURN(std::shared_ptr<Model> model, read_headers(path, options));
-  G4_RETURN_IF_ERROR(Tokenizer::from_metadata(*model->source_).status());
+  G4_RETURN_IF_ERROR(Tokenizer::from_metadata(*model->source_, pool.get()).status());
   G4_ASSIGN_OR_RETURN(FileWriter out, FileWriter::create(out_path, 0644));
   G4_RETURN_IF_ERROR(
       out.write(write_prepared_header({static_cast<uint32_t>(kernels->lanes), model->fingerprint()})));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "base/thread_pool.h"
 #include "io/tensor_source.h"
 #include "text/bpe.h"
 #include "text/flat_index.h"
@@ -44,9 +45,11 @@ struct ByteRange {
 
 class Tokenizer {
  public:
-  // Copies what it needs: the source may go. Errors: format (a key missing, of unequal length, or naming what
-  // is not there: says which key and index), unsupported (a tokenizer of another kind).
-  static StatusOr<std::shared_ptr<const Tokenizer>> from_metadata(const TensorSource& source);
+  // Copies what it needs: the source may go. `pool`: threads that help, if any. Errors: format (a key
+  // missing, of unequal length, or naming what is not there: says which key and index), unsupported (a
+  // tokenizer of another kind).
+  static StatusOr<std::shared_ptr<const Tokenizer>> from_metadata(const TensorSource& source,
+                                                                  ThreadPool* pool = nullptr);
   Tokenizer(const Tokenizer&) = delete;
   Tokenizer& operator=(const Tokenizer&) = delete;
 
@@ -80,13 +83,19 @@ class Tokenizer {
     size_t begin, end;
     int32_t id;
   };
+  struct ResolvedMerge {
+    MergeTable::Merge merge;
+    int32_t last, first;  // the characters that meet
+  };
 
   Tokenizer() = default;
   Status load_tokens(const TensorSource& source);  // tokenizer_load.cc
   Status load_types(const TensorSource& source);
-  Status load_merges(const TensorSource& source);
-  Status add_merge(size_t index, const MergeTable::Merge& merge,
-                   const std::array<std::string_view, 3>& texts);
+  Status load_merges(const TensorSource& source, ThreadPool* pool);
+  Status resolve_merges(std::span<const std::string_view> merges, size_t first,
+                        std::span<ResolvedMerge> out) const;
+  Status check_merge(size_t index, const MergeTable::Merge& merge,
+                     const std::array<std::string_view, 3>& texts) const;
   Status load_special(const TensorSource& source);
   Status load_id(const TensorSource& source, const char* key, int32_t* id) const;
 

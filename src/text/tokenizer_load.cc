@@ -33,7 +33,8 @@ std::string_view last_character(std::string_view text) {
 }
 }  // namespace
 
-StatusOr<std::shared_ptr<const Tokenizer>> Tokenizer::from_metadata(const TensorSource& source) {
+StatusOr<std::shared_ptr<const Tokenizer>> Tokenizer::from_metadata(const TensorSource& source,
+                                                                    ThreadPool* pool) {
   for (const char* key : {kModel, kTokens, kTypes, kMerges}) G4_RETURN_IF_ERROR(require(source, key));
   G4_ASSIGN_OR_RETURN(const std::string_view model, source.get_string(kModel));
   if (model != "gemma4")
@@ -41,7 +42,7 @@ StatusOr<std::shared_ptr<const Tokenizer>> Tokenizer::from_metadata(const Tensor
   std::shared_ptr<Tokenizer> tokenizer(new Tokenizer);
   G4_RETURN_IF_ERROR(tokenizer->load_tokens(source));
   G4_RETURN_IF_ERROR(tokenizer->load_types(source));
-  G4_RETURN_IF_ERROR(tokenizer->load_merges(source));
+  G4_RETURN_IF_ERROR(tokenizer->load_merges(source, pool));
   G4_RETURN_IF_ERROR(tokenizer->load_special(source));
   if (source.has(kChatTemplate)) {
     G4_ASSIGN_OR_RETURN(tokenizer->chat_template_, source.get_string(kChatTemplate));
@@ -132,9 +133,9 @@ void Tokenizer::find_all(std::span<const std::string_view> tokens, std::span<int
   for (size_t i = 0; i < tokens.size(); ++i) ids[i] = find_hashed(tokens[i], hashes[i]);
 }
 
-Status Tokenizer::load_merges(const TensorSource& source) {
-  G4_ASSIGN_OR_RETURN(const std::vector<std::string_view> merges, source.get_string_array(kMerges));
-  merges_ = MergeTable(merges.size());
+// The merges from number `first` on, their tokens found and checked.
+Status Tokenizer::resolve_merges(std::span<const std::string_view> merges, size_t first,
+                                 std::span<ResolvedMerge> out) const {
   std::array<std::string_view, kBatch> sides;
   std::array<int32_t, kBatch> ids;
   std::string joined;
@@ -145,29 +146,30 @@ Status Tokenizer::load_merges(const TensorSource& source) {
       const std::string_view merge = merges[begin + i];
       const size_t space = merge.find(' ', 1);
       if (space == merge.npos || space + 1 == merge.size())
-        return format_error(StrCat(entry(kMerges, begin + i), " is ", quoted(merge),
+        return format_error(StrCat(entry(kMerges, first + begin + i), " is ", quoted(merge),
                                    ", expected two tokens and a space between"));
       sides[2 * i] = merge.substr(0, space);
       sides[2 * i + 1] = merge.substr(space + 1);
     }
     find_all(std::span(sides).first(2 * count), ids);
-    for (size_t i = 0; i < count; ++i) merges_.prefetch(ids[2 * i], ids[2 * i + 1]);
     for (size_t i = 0; i < count; ++i) {
       joined.assign(sides[2 * i]).append(sides[2 * i + 1]);
       // As a rule merges are in the order of their results: the same again or the next id. This saves most
       // searches.
       if (token_text(result) != joined && result + 1 < vocab_size()) ++result;
       if (token_text(result) != joined) result = find(joined);
-      G4_RETURN_IF_ERROR(add_merge(begin + i, {ids[2 * i], ids[2 * i + 1], result},
-                                   {sides[2 * i], sides[2 * i + 1], joined}));
+      const MergeTable::Merge merge = {ids[2 * i], ids[2 * i + 1], result};
+      G4_RETURN_IF_ERROR(check_merge(first + begin + i, merge, {sides[2 * i], sides[2 * i + 1], joined}));
+      out[begin + i] = {merge, character_id(last_character(sides[2 * i])),
+                        character_id(first_character(sides[2 * i + 1]))};
     }
   }
   return absl::OkStatus();
 }
 
 // `texts`: of the left, the right and the resulting token.
-Status Tokenizer::add_merge(size_t index, const MergeTable::Merge& merge,
-                            const std::array<std::string_view, 3>& texts) {
+Status Tokenizer::check_merge(size_t index, const MergeTable::Merge& merge,
+                              const std::array<std::string_view, 3>& texts) const {
   const std::array<int32_t, 3> ids = {merge.left, merge.right, merge.result};
   for (size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] < 0)
@@ -177,13 +179,32 @@ Status Tokenizer::add_merge(size_t index, const MergeTable::Merge& merge,
       return format_error(
           StrCat(entry(kMerges, index), " needs ", quoted(texts[i]), ", which is not a text token"));
   }
-  const int32_t last = character_id(last_character(texts[0])),
-                first = character_id(first_character(texts[1]));
-  uint32_t repeated = MergeTable::kNone;
-  if (merges_.add(merge, last, first, &repeated)) return absl::OkStatus();
-  return format_error(repeated == MergeTable::kNone
-                          ? StrCat(kMerges, " is made to collide: no place for entry ", index)
-                          : StrCat(entry(kMerges, index), " repeats entry ", repeated));
+  return absl::OkStatus();
+}
+
+Status Tokenizer::load_merges(const TensorSource& source, ThreadPool* pool) {
+  G4_ASSIGN_OR_RETURN(const std::vector<std::string_view> merges, source.get_string_array(kMerges));
+  std::vector<ResolvedMerge> resolved(merges.size());
+  const size_t shares = pool == nullptr ? 1 : static_cast<size_t>(pool->size());
+  std::vector<Status> statuses(shares);
+  const auto resolve = [&](int, size_t share) {
+    const size_t begin = merges.size() * share / shares, count = merges.size() * (share + 1) / shares - begin;
+    statuses[share] = resolve_merges(std::span(merges).subspan(begin, count), begin,
+                                     std::span(resolved).subspan(begin, count));
+  };
+  pool == nullptr ? resolve(0, 0) : pool->for_each(shares, resolve);
+  for (const Status& status : statuses) G4_RETURN_IF_ERROR(status);
+  merges_ = MergeTable(merges.size());
+  for (size_t i = 0; i < resolved.size(); ++i) {
+    if (i + kBatch < resolved.size())
+      merges_.prefetch(resolved[i + kBatch].merge.left, resolved[i + kBatch].merge.right);
+    uint32_t repeated = MergeTable::kNone;
+    if (merges_.add(resolved[i].merge, resolved[i].last, resolved[i].first, &repeated)) continue;
+    return format_error(repeated == MergeTable::kNone
+                            ? StrCat(kMerges, " is made to collide: no place for entry ", i)
+                            : StrCat(entry(kMerges, i), " repeats entry ", repeated));
+  }
+  return absl::OkStatus();
 }
 
 // Reads an optional key that holds a token id.
