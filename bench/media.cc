@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
   const Kernels* kernels = select_kernels(detect_cpu_features(), argc > 4 ? argv[4] : nullptr);
   if (kernels == nullptr || !pool.ok()) return std::fprintf(stderr, "unknown kernel row, or no threads\n"), 1;
   const std::atomic<bool> cancel{false};
-  const MediaCompute compute{*kernels, **pool, cancel};
+  const MediaCompute compute{*kernels, **pool, cancel, Precision::kInt8};
   std::vector<uint8_t> pixels(size_t{768} * 768 * 3);
   for (size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<uint8_t>(i * 2654435761u >> 24);
   std::vector<int16_t> samples(size_t{10} * 16000);

@@ -2,7 +2,7 @@
 """Writes an mmproj file of the released sizes with random weights, to time encoding, never to judge what comes out.
 
     pip install gguf numpy
-    synthetic_mmproj.py OUT [--text-hidden 1536] [--vision-only]
+    synthetic_mmproj.py OUT [--type f16|q8_0] [--text-hidden 1536] [--vision-only]
 """
 import argparse
 
@@ -11,18 +11,24 @@ import numpy as np
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("out")
+parser.add_argument("--type", choices=("f16", "q8_0"), default="f16", help="of the matrices; what has no columns in 32s stays f16")
 parser.add_argument("--text-hidden", type=int, default=1536)
 parser.add_argument("--vision-only", action="store_true")
 options = parser.parse_args()
 random = np.random.default_rng(1)
 writer = gguf.GGUFWriter(options.out, "clip")
 writer.add_string("general.type", "mmproj")
-writer.add_uint32("general.file_type", 1)
+writer.add_uint32("general.file_type", {"f16": 1, "q8_0": 7}[options.type])
 
 
 def matrix(name, *shape, dtype=np.float16):
     fan_in = int(np.prod(shape[1:]))
-    writer.add_tensor(name + ".weight", (random.standard_normal(shape, dtype=np.float32) / fan_in**0.5).astype(dtype))
+    values = random.standard_normal(shape, dtype=np.float32) / fan_in**0.5
+    if options.type == "q8_0" and dtype == np.float16 and len(shape) == 2:
+        kind = gguf.GGMLQuantizationType.Q8_0
+        writer.add_tensor(name + ".weight", gguf.quants.quantize(values, kind), raw_dtype=kind)
+    else:
+        writer.add_tensor(name + ".weight", values.astype(dtype))
 
 
 def norms(prefix, size, *names):

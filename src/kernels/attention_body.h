@@ -133,20 +133,21 @@ void score_page(const float* const* q, size_t G, size_t E, const uint8_t* k, siz
   }
 }
 
-// Turns the scores of a page (-infinity where there is none) into weights relative to the new maximum and
-// updates the state. Returns the factor for what was accumulated before.
+// Turns scores (-infinity where there is none) into weights relative to the new maximum and updates the
+// state. Returns the factor for what was accumulated before.
 template <class V>
-float update_softmax(float* score, SoftmaxState* state) {
-  typename V::Floats top = V::load(score);
-  for (size_t p = V::kLanes; p < kPagePositions; p += V::kLanes) top = V::max(V::load(score + p), top);
+float update_softmax(float* score, size_t n, SoftmaxState* state) {
+  const auto load = [=](size_t i) { return load_some<V>(score + i, n - i, -INFINITY); };
+  typename V::Floats top = load(0);
+  for (size_t i = V::kLanes; i < n; i += V::kLanes) top = V::max(load(i), top);
   float lanes[V::kLanes], largest = state->max;
   V::store(lanes, top);
   for (const float lane : lanes) largest = largest > lane ? largest : lane;
 
   typename V::Floats total = V::broadcast(0.0f);
-  for (size_t p = 0; p < kPagePositions; p += V::kLanes) {
-    const typename V::Floats weights = exp<V>(V::sub(V::load(score + p), V::broadcast(largest)));
-    V::store(score + p, weights);
+  for (size_t i = 0; i < n; i += V::kLanes) {
+    const typename V::Floats weights = exp<V>(V::sub(load(i), V::broadcast(largest)));
+    store_some<V>(score + i, weights, n - i);
     total = V::add(total, weights);
   }
   V::store(lanes, exp<V>(V::broadcast(state->max - largest)));
@@ -209,7 +210,7 @@ void attend_page(const float* const* q, size_t G, size_t E, const void* k, const
     const size_t count = smaller(kAttendRows, G - g);
     alignas(64) float score[kAttendRows][kPagePositions], kept[kAttendRows];
     score_page<V, Rows>(q + g, count, E, static_cast<const uint8_t*>(k), first, last, score);
-    for (size_t r = 0; r < count; ++r) kept[r] = update_softmax<V>(score[r], &state[g + r]);
+    for (size_t r = 0; r < count; ++r) kept[r] = update_softmax<V>(score[r], kPagePositions, &state[g + r]);
     accumulate_page<V, Rows>(score, kept, count, E, static_cast<const uint8_t*>(v), first, last,
                              accumulator + g);
   }

@@ -2,6 +2,7 @@
 // An instruction set that does better somewhere replaces that entry of its row.
 #pragma once
 #include "kernels/attention_body.h"
+#include "kernels/float_matmul_body.h"
 #include "kernels/matmul_body.h"
 #include "kernels/row_body.h"
 #include "kernels/table.h"
@@ -30,6 +31,7 @@ constexpr Kernels make_kernels(const char* name, uint32_t required_features, Typ
       .scale = &scale<V>,
       .gelu_mul = &gelu_mul<V>,
       .softcap = &softcap<V>,
+      .softmax = &update_softmax<V>,
       .rope = &rope<V>,
       .attend_page = {&attend_page<V, HalfRows>, &attend_page<V, FloatRows>, &attend_page<V, Q8Rows>},
       .store_kv = {&store_kv<V, HalfRows>, &store_kv<V, FloatRows>, &store_kv<V, Q8Rows>},

@@ -7,11 +7,12 @@ namespace g4 {
 namespace {
 inline size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
-// The first `count` values, at most V::kLanes, the others zero.
+// The first `count` values, at most V::kLanes, the others `fill`.
 template <class V>
-typename V::Floats load_some(const float* p, size_t count) {
+typename V::Floats load_some(const float* p, size_t count, float fill = 0.0f) {
   if (count >= V::kLanes) return V::load(p);
-  float padded[V::kLanes] = {};
+  float padded[V::kLanes];
+  V::store(padded, V::broadcast(fill));
   memcpy(padded, p, count * sizeof(float));
   return V::load(padded);
 }

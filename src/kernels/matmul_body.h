@@ -125,54 +125,6 @@ struct IntegerGroup {
   }
 };
 
-// ---- float32
-
-struct FloatInput {
-  const float* x;
-  size_t ldx;
-  FloatInput at(size_t t, size_t k) const { return {x + t * ldx + k, ldx}; }
-};
-
-// A stretch of one group of rows, decoded.
-template <class V, class Type>
-struct FloatGroup {
-  using Input = FloatInput;
-  static constexpr size_t kFewTokensGroups = 4;  // so that their sums do not wait for one another
-  typename V::Floats values[kStretch];           // [column]
-
-  void unpack(const uint8_t* bytes, size_t columns) {
-    for_each_block<V, Type>(bytes, columns, [this](PackedBlock<V> block, size_t b) {
-      if constexpr (Type::kQuantised)
-        decode(block, values + b * Type::kBlockValues);
-      else
-        values[b] = Type::template value<V>(block);
-    });
-  }
-
-  static void decode(PackedBlock<V> block, typename V::Floats* out) {
-    constexpr bool is_signed = Type::kRange == WeightRange::kSigned6 || Type::kRange == WeightRange::kSigned8;
-    Panel<V, Type> panel;
-    Type::template unpack<V>(block, &panel);
-    for (size_t k = 0; k < Type::kBlockValues; ++k) {
-      const int byte = static_cast<int>(k % 4);
-      const auto q =
-          is_signed ? signed_byte<V>(panel.quads[k / 4], byte) : unsigned_byte<V>(panel.quads[k / 4], byte);
-      out[k] = V::mul(panel.scale[k / Type::kScaleValues], q);
-      if constexpr (Type::kHasOffset) out[k] = V::add(out[k], panel.offset[k / 32]);
-    }
-  }
-
-  template <size_t kGroups, size_t kTokens>
-  static void add_products(const FloatGroup* groups, size_t columns, const Input& x,
-                           typename V::Floats (&sums)[kGroups][kTokens]) {
-    for (size_t k = 0; k < columns; ++k)
-      for (size_t t = 0; t < kTokens; ++t) {
-        const typename V::Floats value = V::broadcast(x.x[t * x.ldx + k]);
-        for (size_t g = 0; g < kGroups; ++g) sums[g][t] = V::fma(groups[g].values[k], value, sums[g][t]);
-      }
-  }
-};
-
 // ---- The product
 
 // y[t, 0 ... rows) of kTokens tokens: what they hold unless this is the first stretch, plus the products with
@@ -250,12 +202,6 @@ void matmul_i8(const uint8_t* w, size_t N, size_t K, const QuantizedActivations*
     multiply_token<V, Type>(w, N, K, input, y);
   else
     matmul<V, Type, IntegerGroup<V, Type>>(w, N, K, input, T, y, ldy);
-}
-
-template <class V, class Type>
-void matmul_f32(const uint8_t* w, size_t N, size_t K, const float* x, size_t ldx, size_t T, float* y,
-                size_t ldy) {
-  matmul<V, Type, FloatGroup<V, Type>>(w, N, K, {x, ldx}, T, y, ldy);
 }
 }  // namespace
 }  // namespace g4

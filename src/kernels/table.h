@@ -61,6 +61,9 @@ struct Kernels {
   void (*gelu_mul)(const float* gate, const float* up, size_t n, float* y);
   // x = cap * tanh(x / cap)
   void (*softcap)(float* x, float cap, size_t n);
+  // Online softmax, n >= 1 scores at a time: makes weights of them, relative to the largest score so far, and
+  // adds those to the state. Returns the factor by which what was accumulated before counts from now on.
+  float (*softmax)(float* score, size_t n, SoftmaxState* state);
   // Rotates halves: (x[d], x[d + half]) by the angle whose cosine and sine are cos[d], sin[d]; d < half.
   void (*rope)(float* x, const float* cos, const float* sin, size_t half);
 

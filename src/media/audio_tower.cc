@@ -79,7 +79,8 @@ Status AudioPass::reserve() {
     G4_ASSIGN_OR_RETURN(*buffer, AlignedBuffer<float>::create(T_ * H_));
   }
   G4_ASSIGN_OR_RETURN(wide_, AlignedBuffer<float>::create(T_ * widest));
-  return layers_.reserve(widest);
+  return layers_.reserve(
+      std::max({widest, w_.subsampling[0].conv.cols, w_.subsampling[1].conv.cols, w_.input_projection.cols}));
 }
 
 void AudioPass::make_sinusoids() {

@@ -7,7 +7,6 @@
 
 namespace g4 {
 namespace {
-constexpr size_t kRows = 256;  // rows that are clipped, multiplied and clipped while they are in the cache
 constexpr size_t kClampBlock = 4096;
 
 void clamp(const float* x, float low, float high, size_t n, float* y) {
@@ -17,9 +16,11 @@ bool clamps(float low, float high) { return std::isfinite(low) || std::isfinite(
 }  // namespace
 
 Status TowerLayers::reserve(size_t widest_input) {
-  G4_ASSIGN_OR_RETURN(scratch_.tile, AlignedBuffer<float>::create(static_cast<size_t>(pool.size()) *
-                                                                  kTokenBlock * 2 * kRowBlock));
   G4_ASSIGN_OR_RETURN(clipped_, AlignedBuffer<float>::create(kRows * widest_input));
+  G4_ASSIGN_OR_RETURN(scratch_.quantised, AlignedBuffer<int8_t>::create(kRows * widest_input));
+  for (AlignedBuffer<float>* buffer : {&scratch_.quantised_scale, &scratch_.quantised_sum}) {
+    G4_ASSIGN_OR_RETURN(*buffer, AlignedBuffer<float>::create(kRows * widest_input / kActivationBlock));
+  }
   return absl::OkStatus();
 }
 
@@ -34,13 +35,6 @@ Matrix TowerLayers::pack(const Matrix& w) {
   return packed;
 }
 
-void TowerLayers::multiply(const Matrix& packed, const float* x, size_t T, float* y) {
-  linear_.set_input(x, T, packed.cols);
-  linear_.product(packed, y);
-}
-
-void TowerLayers::apply(const Matrix& w, const float* x, size_t T, float* y) { multiply(pack(w), x, T, y); }
-
 void TowerLayers::apply(const ClippedMatrix& w, const float* x, size_t T, float* y) {
   const size_t K = w.weight.cols, N = w.weight.rows;
   const Matrix packed = pack(w.weight);
@@ -54,7 +48,8 @@ void TowerLayers::apply(const ClippedMatrix& w, const float* x, size_t T, float*
       });
       in = clipped_.data();
     }
-    multiply(packed, in, count, out);
+    linear_.set_input(in, count, K);
+    linear_.product(packed, out);
     if (clamps(w.output_min, w.output_max))
       pool.parallel_for(count * N, kClampBlock, [&](size_t begin, size_t end) {
         clamp(out + begin, w.output_min, w.output_max, end - begin, out + begin);

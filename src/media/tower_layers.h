@@ -1,4 +1,5 @@
-// What the two towers are made of: linear layers with clips, norms, loops over rows. All in float32.
+// What the two towers are made of: linear layers with clips, norms, loops over rows. All in float32,
+// but for products with quantised weights.
 #pragma once
 #include <atomic>
 #include <vector>
@@ -10,26 +11,29 @@
 #include "nn/linear.h"
 
 namespace g4 {
-// Who computes.
+// Who computes, and how products with quantised weights take their inputs.
 struct MediaCompute {
   const Kernels& kernels;
   ThreadPool& pool;
   const std::atomic<bool>& cancel;
+  Precision precision;
 };
 
 class TowerLayers {
  public:
+  static constexpr size_t kRows = 256;  // that are clipped, multiplied and clipped at a time
+
   explicit TowerLayers(const MediaCompute& compute)
       : kernels(compute.kernels),
         pool(compute.pool),
         cancel_(compute.cancel),
-        linear_(compute.kernels, Precision::kF32, compute.pool, scratch_, compute.cancel) {}
-  // widest_input: of the clipped layers. Errors: memory.
+        linear_(compute.kernels, compute.precision, compute.pool, scratch_, compute.cancel, kRows) {}
+  // widest_input: of all layers. Errors: memory.
   Status reserve(size_t widest_input);
 
   // y [T, w.rows] = x [T, w.cols] · Wᵀ, clamped before and after as w says.
   void apply(const ClippedMatrix& w, const float* x, size_t T, float* y);
-  void apply(const Matrix& w, const float* x, size_t T, float* y);
+  void apply(const Matrix& w, const float* x, size_t T, float* y) { apply(ClippedMatrix{w}, x, T, y); }
   // y = norm(x) · w for T rows; an empty w counts as 1.
   void norm(const float* x, Vector w, float eps, size_t T, size_t width, float* y);
   // x += factor · norm(block) · w; block is overwritten.
@@ -49,7 +53,6 @@ class TowerLayers {
   // w as the kernels want it, until the next call. The weights stay in the file: they are used a few times
   // for each picture or sound, and packing is little work beside that.
   Matrix pack(const Matrix& w);
-  void multiply(const Matrix& packed, const float* x, size_t T, float* y);
 
   const std::atomic<bool>& cancel_;
   Activations scratch_;  // of linear_

@@ -2,16 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <limits>
 
+#include "media/full_attention.h"
 #include "nn/rope.h"
 
 namespace g4 {
 namespace {
 constexpr double kRopeBase = 100.0;
 constexpr size_t kBlockRows = 1024;  // rows that go through a feed-forward at once
-constexpr size_t kQueryBlock = 32;   // queries that share a page of keys and values in the cache
 constexpr size_t kPatchValues = 3 * kPatchSize * kPatchSize;
 
 // One pass over one image. T patches, in rows of `columns`; H, F, E as in towers.h.
@@ -25,7 +23,8 @@ class VisionPass {
         T_(columns_ * rows_),
         H_(static_cast<size_t>(weights.hidden_dim)),
         heads_(static_cast<size_t>(weights.head_count)),
-        E_(static_cast<size_t>(weights.head_dim)) {}
+        E_(static_cast<size_t>(weights.head_dim)),
+        attention_(compute, T_, heads_, E_) {}
 
   StatusOr<std::vector<float>> run(std::span<const uint8_t> rgb) {
     G4_RETURN_IF_ERROR(reserve());
@@ -44,10 +43,9 @@ class VisionPass {
   void make_angles();
   void embed(std::span<const uint8_t> rgb);
   void attention(const VisionLayer& layer);
-  // project_THE [T, heads, E] -> out_HTE [heads, T, E], each head normed and, with rotate, turned by its
-  // place.
-  void split_heads(Vector norm, bool rotate, float* out_HTE);
-  void attend(size_t head, size_t begin, size_t end);
+  // visit(head, t, row [E]) for the rows of project_THE, each normed and, with rotate, turned by its place.
+  template <typename Visit>
+  void for_heads(Vector norm, bool rotate, Visit visit);
   void feed_forward(const VisionLayer& layer);
   std::vector<float> pool();
 
@@ -56,7 +54,8 @@ class VisionPass {
   const size_t columns_, rows_, T_, H_, heads_, E_;
   AlignedBuffer<float> x_TH_, norm_TH_;  // norm_TH_ also holds a block's output
   AlignedBuffer<float> project_THE_;     // queries, keys, values and attention outputs, row by row
-  AlignedBuffer<float> q_HTE_, k_HTE_, v_HTE_;
+  AlignedBuffer<float> q_HTE_;
+  FullAttention attention_;
   AlignedBuffer<float> gate_TF_, up_TF_;  // [kBlockRows, F]
   std::vector<float> cos_, sin_;          // [places, E/4]
 };
@@ -68,11 +67,11 @@ Status VisionPass::reserve() {
     return absl::OkStatus();
   };
   for (AlignedBuffer<float>* buffer : {&x_TH_, &norm_TH_}) G4_RETURN_IF_ERROR(make(*buffer, T_ * H_));
-  for (AlignedBuffer<float>* buffer : {&project_THE_, &q_HTE_, &k_HTE_, &v_HTE_})
-    G4_RETURN_IF_ERROR(make(*buffer, T_ * qkv));
+  for (AlignedBuffer<float>* buffer : {&project_THE_, &q_HTE_}) G4_RETURN_IF_ERROR(make(*buffer, T_ * qkv));
+  G4_RETURN_IF_ERROR(attention_.reserve());
   for (AlignedBuffer<float>* buffer : {&gate_TF_, &up_TF_})
     G4_RETURN_IF_ERROR(make(*buffer, std::min(kBlockRows, T_) * F));
-  return layers_.reserve(std::max({H_, F, qkv}));
+  return layers_.reserve(std::max({kPatchValues, H_, F, qkv}));
 }
 
 void VisionPass::make_angles() {
@@ -112,60 +111,34 @@ void VisionPass::embed(std::span<const uint8_t> rgb) {
 void VisionPass::attention(const VisionLayer& layer) {
   layers_.norm(x_TH_.data(), layer.input_norm, w_.norm_eps, T_, H_, norm_TH_.data());
   layers_.apply(layer.q, norm_TH_.data(), T_, project_THE_.data());
-  split_heads(layer.q_norm, true, q_HTE_.data());
-  layers_.apply(layer.k, norm_TH_.data(), T_, project_THE_.data());
-  split_heads(layer.k_norm, true, k_HTE_.data());
-  layers_.apply(layer.v, norm_TH_.data(), T_, project_THE_.data());
-  split_heads({}, false, v_HTE_.data());
-
-  const size_t blocks = (T_ + kQueryBlock - 1) / kQueryBlock;
-  layers_.for_rows(heads_ * blocks, [&](size_t task) {
-    const size_t begin = task % blocks * kQueryBlock;
-    if (!layers_.cancelled()) attend(task / blocks, begin, std::min(begin + kQueryBlock, T_));
+  for_heads(layer.q_norm, true, [this](size_t head, size_t t, const float* q) {
+    std::copy_n(q, E_, q_HTE_.data() + (head * T_ + t) * E_);
   });
+  layers_.apply(layer.k, norm_TH_.data(), T_, project_THE_.data());
+  for_heads(layer.k_norm, true,
+            [this](size_t head, size_t t, const float* k) { attention_.set_key(head, t, k); });
+  layers_.apply(layer.v, norm_TH_.data(), T_, project_THE_.data());
+  for_heads({}, false, [this](size_t head, size_t t, const float* v) { attention_.set_value(head, t, v); });
+  attention_.attend(q_HTE_.data(), project_THE_.data());
   layers_.apply(layer.attn_output, project_THE_.data(), T_, norm_TH_.data());
   layers_.add_normed(norm_TH_.data(), layer.post_attention_norm, w_.norm_eps, 1.0f, T_, H_, x_TH_.data());
 }
 
-void VisionPass::split_heads(Vector norm, bool rotate, float* out_HTE) {
+template <typename Visit>
+void VisionPass::for_heads(Vector norm, bool rotate, Visit visit) {
   const size_t quarter = E_ / 4;
   layers_.for_rows(T_, [&](size_t t) {
+    const size_t column = t % columns_ * quarter, row = t / columns_ * quarter;
     for (size_t head = 0; head < heads_; ++head) {
-      float* out = out_HTE + (head * T_ + t) * E_;
-      layers_.kernels.rms_norm(project_THE_.data() + (t * heads_ + head) * E_, norm.data(), w_.norm_eps, E_,
-                               out);
-      if (!rotate) continue;
-      const size_t column = t % columns_ * quarter, row = t / columns_ * quarter;
-      layers_.kernels.rope(out, cos_.data() + column, sin_.data() + column, quarter);
-      layers_.kernels.rope(out + E_ / 2, cos_.data() + row, sin_.data() + row, quarter);
+      float* x = project_THE_.data() + (t * heads_ + head) * E_;
+      layers_.kernels.rms_norm(x, norm.data(), w_.norm_eps, E_, x);
+      if (rotate) {
+        layers_.kernels.rope(x, cos_.data() + column, sin_.data() + column, quarter);
+        layers_.kernels.rope(x + E_ / 2, cos_.data() + row, sin_.data() + row, quarter);
+      }
+      visit(head, t, x);
     }
   });
-}
-
-// Queries [begin, end) of one head over all keys and values.
-void VisionPass::attend(size_t head, size_t begin, size_t end) {
-  const size_t count = end - begin;
-  float out_TE[kQueryBlock * kMaxTowerHeadDim];
-  SoftmaxState state[kQueryBlock];
-  std::fill_n(out_TE, count * E_, 0.0f);
-  std::fill_n(state, count, SoftmaxState{-std::numeric_limits<float>::infinity(), 0});
-  const float* queries[kQueryBlock];
-  float* outs[kQueryBlock];
-  for (size_t i = 0; i < count; ++i) {
-    queries[i] = q_HTE_.data() + (head * T_ + begin + i) * E_;
-    outs[i] = out_TE + i * E_;
-  }
-  for (size_t page = 0; page < T_; page += kPagePositions) {
-    const size_t first = (head * T_ + page) * E_;
-    layers_.kernels.attend_page[static_cast<size_t>(KvType::kF32)](
-        queries, count, E_, k_HTE_.data() + first, v_HTE_.data() + first, 0,
-        static_cast<int>(std::min<size_t>(kPagePositions, T_ - page)), state, outs);
-  }
-  for (size_t i = 0; i < count; ++i) {
-    layers_.kernels.scale(out_TE + i * E_, 1.0f / state[i].sum, E_);
-    std::memcpy(project_THE_.data() + ((begin + i) * heads_ + head) * E_, out_TE + i * E_,
-                E_ * sizeof(float));
-  }
 }
 
 void VisionPass::feed_forward(const VisionLayer& layer) {

@@ -17,7 +17,7 @@ StatusOr<Media> Session::encode_image(const ImageView& image, int budget) {
   G4_RETURN_IF_ERROR(busy.status());
   if (model().towers() == nullptr) return no_towers();
   G4_ASSIGN_OR_RETURN(MediaRunPtr run, g4::encode_image(*model().towers(), image, budget, MediaKind::kImage,
-                                                        {kernels(), *pool_, cancel_}));
+                                                        {kernels(), *pool_, cancel_, options_.precision}));
   model().media().add(run);
   return Media{MediaKind::kImage, {{0, 0, std::move(run)}}};
 }
@@ -31,7 +31,7 @@ StatusOr<Media> Session::encode_video(std::span<const ImageView> frames, std::sp
   Media video{MediaKind::kVideoFrame, {}};
   for (size_t i = 0; i < frames.size(); ++i) {
     StatusOr<MediaRunPtr> run = g4::encode_image(*model().towers(), frames[i], budget, MediaKind::kVideoFrame,
-                                                 {kernels(), *pool_, cancel_});
+                                                 {kernels(), *pool_, cancel_, options_.precision});
     if (!run.ok()) return Status(run.status().code(), StrCat("frame ", i, ": ", run.status().message()));
     video.parts.push_back({times_ns[i], times_ns[i], *std::move(run)});
   }
@@ -44,7 +44,7 @@ StatusOr<Media> Session::encode_sound(const SoundView& sound, bool split) {
   G4_RETURN_IF_ERROR(busy.status());
   if (model().towers() == nullptr) return no_towers();
   G4_ASSIGN_OR_RETURN(std::vector<SoundClip> clips,
-                      g4::encode_sound(*model().towers(), sound, split, {kernels(), *pool_, cancel_}));
+                      g4::encode_sound(*model().towers(), sound, split, {kernels(), *pool_, cancel_, options_.precision}));
   const auto to_ns = [](size_t samples) { return uint64_t{samples} * (1'000'000'000 / kSampleRate); };
   Media media{MediaKind::kAudio, {}};
   for (SoundClip& clip : clips) {

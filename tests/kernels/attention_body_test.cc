@@ -155,6 +155,32 @@ TEST_CASE("attend_page with scores of any size", "[kernels]") {
   }
 }
 
+TEST_CASE("softmax in pieces of any length agrees with one in double precision", "[kernels]") {
+  for (const Kernels* row : runnable_rows()) {
+    Random random(3);
+    for (const size_t n : {1, 2, 7, 8, 15, 16, 17, 100}) {
+      const std::vector<float> scores = random.normals(3 * n, 4);
+      std::vector<float> weights(3 * n + 1, 77.0f);
+      std::copy(scores.begin(), scores.end(), weights.begin());
+      SoftmaxState state{-kInfinity, 0};
+      for (size_t begin = 0; begin < 3 * n; begin += n) {
+        const float before = state.max, kept = row->softmax(&weights[begin], n, &state);
+        CHECK(kept == Approx(std::exp(before - state.max)).epsilon(1e-6));
+        for (size_t i = 0; i < begin; ++i) weights[i] *= kept;
+      }
+      double total = 0;
+      const float top = *std::max_element(scores.begin(), scores.end());
+      for (const float score : scores) total += std::exp(static_cast<double>(score - top));
+      CAPTURE(row->name, n);
+      CHECK(state.max == top);
+      CHECK(state.sum == Approx(total).epsilon(1e-6));
+      for (size_t i = 0; i < 3 * n; ++i)
+        REQUIRE(weights[i] == Approx(std::exp(static_cast<double>(scores[i] - top))).epsilon(2e-6));
+      CHECK(weights[3 * n] == 77.0f);
+    }
+  }
+}
+
 TEST_CASE("store_kv rounds to the nearest half, ties to even, and saturates", "[kernels]") {
   std::vector<float> x;
   std::vector<uint16_t> expected;

@@ -18,7 +18,7 @@ namespace g4 {
 struct TestCompute {
   explicit TestCompute(int threads = 2, const char* cpu = nullptr)
       : pool(*ThreadPool::create(threads)),
-        compute{*select_kernels(detect_cpu_features(), cpu), *pool, cancel} {}
+        compute{*select_kernels(detect_cpu_features(), cpu), *pool, cancel, Precision::kF32} {}
   std::unique_ptr<ThreadPool> pool;
   std::atomic<bool> cancel{false};
   MediaCompute compute;
