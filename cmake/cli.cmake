@@ -3,10 +3,11 @@
 file(GLOB g4_cli_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cli/*.cc)
 if(g4_cli_sources)
   g4_need(CLI11 nlohmann_json)
-  # Readers of pictures and sounds: of the tool alone, the library takes pixels and samples. A library of their own for the fuzz targets.
+  # Readers of pictures and sounds: of the tool alone, the library takes pixels and samples. A library of their own for tests and fuzz targets.
   find_package(PkgConfig REQUIRED)
   pkg_check_modules(G4_MEDIA_FILES REQUIRED IMPORTED_TARGET libpng libturbojpeg sndfile)
-  set(g4_media_files ${PROJECT_SOURCE_DIR}/src/cli/media_files.cc ${PROJECT_SOURCE_DIR}/src/cli/terminal.cc)
+  set(g4_media_files exif.cc media_files.cc terminal.cc)
+  list(TRANSFORM g4_media_files PREPEND ${PROJECT_SOURCE_DIR}/src/cli/)
   add_library(g4_media_files STATIC ${g4_media_files})
   target_include_directories(g4_media_files PUBLIC ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(g4_media_files PUBLIC PkgConfig::G4_MEDIA_FILES g4 Threads::Threads)

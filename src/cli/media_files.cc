@@ -9,6 +9,9 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <utility>
+
+#include "cli/exif.h"
 
 namespace g4::cli {
 namespace {
@@ -40,6 +43,15 @@ Picture decode_png(std::span<const uint8_t> file, const std::string& name) {
   return picture;
 }
 
+// As Adobe's programs write it, 255 where there is no ink; in place, from four channels to three.
+void cmyk_to_rgb(std::vector<uint8_t>& pixels) {
+  const size_t count = pixels.size() / 4;
+  for (size_t i = 0; i < count; ++i)
+    for (size_t c = 0; c < 3; ++c)
+      pixels[3 * i + c] = static_cast<uint8_t>((pixels[4 * i + c] * pixels[4 * i + 3] + 127) / 255);
+  pixels.resize(3 * count);
+}
+
 Picture decode_jpeg(std::span<const uint8_t> file, const std::string& name) {
   const std::unique_ptr<void, decltype(&tjDestroy)> jpeg(tjInitDecompress(), tjDestroy);
   if (jpeg == nullptr) refuse(name, "no memory for reading JPEG");
@@ -48,12 +60,15 @@ Picture decode_jpeg(std::span<const uint8_t> file, const std::string& name) {
                           &subsampling, &colours) != 0)
     refuse(name, std::string("no readable JPEG file: ") + tjGetErrorStr2(jpeg.get()));
   check_pixels(name, static_cast<uint64_t>(width), static_cast<uint64_t>(height));
+  const bool is_cmyk = colours == TJCS_CMYK || colours == TJCS_YCCK;
   Picture picture{{}, static_cast<uint32_t>(width), static_cast<uint32_t>(height), 3};
-  picture.pixels.resize(size_t{3} * picture.width * picture.height);
+  picture.pixels.resize((is_cmyk ? size_t{4} : size_t{3}) * picture.width * picture.height);
   if (tjDecompress2(jpeg.get(), file.data(), static_cast<unsigned long>(file.size()), picture.pixels.data(),
-                    width, 0, height, TJPF_RGB, TJFLAG_ACCURATEDCT | TJFLAG_STOPONWARNING) != 0)
+                    width, 0, height, is_cmyk ? TJPF_CMYK : TJPF_RGB,
+                    TJFLAG_ACCURATEDCT | TJFLAG_STOPONWARNING) != 0)
     refuse(name, std::string("damaged JPEG file: ") + tjGetErrorStr2(jpeg.get()));
-  return picture;
+  if (is_cmyk) cmyk_to_rgb(picture.pixels);
+  return upright(std::move(picture), exif_orientation(file));
 }
 
 // Bytes in memory as libsndfile reads files.
