@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Builds llama.cpp, the engine that g4 is measured against: bench/peer.py DIR (about six minutes on two cores).
+"""Builds llama.cpp, the engine that g4 is measured against: bench/peer.py DIR [--media] (about six minutes on two cores; with --media
+also its library for pictures and sounds and a program that times it, two minutes more).
 
 The source is that of the llama-cpp-python package. -march=native is avoided: some virtual machines report instructions that trap, so
 what /proc/cpuinfo lists is switched on, and nothing else.
@@ -10,6 +11,7 @@ import sys
 
 PACKAGE = "llama-cpp-python==0.3.36"
 PROGRAMS = ["llama-bench", "llama-completion"]
+MEDIA_PROGRAM = "peer_media"
 CPU_OPTIONS = {"AVX": "avx", "AVX2": "avx2", "FMA": "fma", "F16C": "f16c", "BMI2": "bmi2", "AVX512": "avx512f", "AVX512_VBMI": "avx512vbmi",
                "AVX512_VNNI": "avx512_vnni", "AVX512_BF16": "avx512_bf16", "AMX_TILE": "amx_tile", "AMX_INT8": "amx_int8",
                "AMX_BF16": "amx_bf16"}
@@ -60,6 +62,18 @@ def build(folder):
     return programs
 
 
+def build_media(folder):
+    """The same, and bench/peer_media.cc with the library it measures; returns the path of that program. Throws NoPeer."""
+    build(folder)
+    binaries, source = os.path.join(folder, "build", "bin"), os.path.join(folder, "source", "vendor", "llama.cpp")
+    _run(folder, "cmake", "--build", os.path.join(folder, "build"), "--parallel", str(os.cpu_count()), "--target", "mtmd")
+    program = os.path.join(binaries, MEDIA_PROGRAM)
+    includes = [f"-I{os.path.join(source, *parts)}" for parts in (("include",), ("ggml", "include"), ("tools", "mtmd"))]
+    _run(folder, os.environ.get("CXX", "c++"), "-std=c++17", "-O2", os.path.join(os.path.dirname(os.path.abspath(__file__)), "peer_media.cc"),
+         *includes, f"-L{binaries}", "-lmtmd", "-lllama", "-lggml", "-lggml-base", f"-Wl,-rpath,{binaries}", "-o", program)
+    return program
+
+
 def _unpack_source(folder, source):
     _run(folder, sys.executable, "-m", "pip", "download", "--no-deps", "--no-binary", "llama-cpp-python", "--dest", folder, PACKAGE)
     archive = next(name for name in os.listdir(folder) if name.endswith(".tar.gz"))
@@ -93,9 +107,11 @@ def _run(folder, *command):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("usage: bench/peer.py DIR")
+    options = [argument for argument in sys.argv[1:] if argument != "--media"]
+    if len(options) != 1:
+        sys.exit("usage: bench/peer.py DIR [--media]")
     try:
-        print("\n".join(build(os.path.abspath(sys.argv[1])).values()))
+        directory = os.path.abspath(options[0])
+        print(build_media(directory) if "--media" in sys.argv else "\n".join(build(directory).values()))
     except NoPeer as reason:
         sys.exit(f"peer.py: {reason}")

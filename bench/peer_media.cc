@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <string>
 #include <vector>
 
@@ -19,13 +20,15 @@ namespace {
   std::exit(1);
 }
 
-// From the raw picture or sound to its rows. Writes "name": {"tokens": .., "seconds": [..]}.
+// From the raw picture or sound to its rows. Writes "name": {"tokens": .., "seconds": [..],
+// "processor_seconds": [..]}.
 void measure(mtmd_context* context, const char* name, const mtmd_bitmap* bitmap, int repeats) {
   const mtmd_input_text text{mtmd_default_marker(), std::string(mtmd_default_marker()).size(), false, true};
   size_t tokens = 0;
-  std::string seconds;
+  std::string wall, processor;
   for (int i = 0; i < repeats; ++i) {
     const auto begin = std::chrono::steady_clock::now();
+    const std::clock_t processor_begin = std::clock();
     mtmd_input_chunks* chunks = mtmd_input_chunks_init();
     if (mtmd_tokenize(context, chunks, &text, &bitmap, 1) != 0) fail("mtmd_tokenize failed");
     tokens = 0;
@@ -36,10 +39,13 @@ void measure(mtmd_context* context, const char* name, const mtmd_bitmap* bitmap,
       tokens += mtmd_input_chunk_get_n_tokens(chunk);
     }
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-    seconds += (i == 0 ? "" : ", ") + std::to_string(taken.count());
+    const char* comma = i == 0 ? "" : ", ";
+    wall += comma + std::to_string(taken.count());
+    processor += comma + std::to_string(static_cast<double>(std::clock() - processor_begin) / CLOCKS_PER_SEC);
     mtmd_input_chunks_free(chunks);
   }
-  std::printf("\"%s\": {\"tokens\": %zu, \"seconds\": [%s]}", name, tokens, seconds.c_str());
+  std::printf("\"%s\": {\"tokens\": %zu, \"seconds\": [%s], \"processor_seconds\": [%s]}", name, tokens,
+              wall.c_str(), processor.c_str());
 }
 }  // namespace
 

@@ -60,10 +60,9 @@ class Weights:
         if key not in self._pools:
             _, _, size = gguf_file.TYPES[kind]
             pool = bytearray(self._random.randbytes(POOL_BLOCKS * size))
-            scales = {0: deviation / 4.6} if kind == "Q4_0" else {208: deviation / 18.5}
-            for at, scale in scales.items():
-                low, high = struct.pack("<e", scale)
-                pool[at::size], pool[at + 1::size] = bytes([low]) * POOL_BLOCKS, bytes([high]) * POOL_BLOCKS
+            at, spread = {"Q4_0": (0, 4.6), "Q8_0": (0, 73.9), "Q6_K": (208, 18.5)}[kind]  # of the scale, of what it scales
+            low, high = struct.pack("<e", deviation / spread)
+            pool[at::size], pool[at + 1::size] = bytes([low]) * POOL_BLOCKS, bytes([high]) * POOL_BLOCKS
             for at in range(192, 208) if kind == "Q6_K" else ():  # the scales of its 16 groups
                 pool[at::size] = b"\1" * POOL_BLOCKS
             self._pools[key] = bytes(pool)
@@ -76,8 +75,9 @@ class Weights:
             yield piece
             size, at = size - len(piece), 0
 
-    def f16(self, deviation):
-        pool = struct.pack("<32749e", *(self._random.gauss(0, deviation) for _ in range(32749)))
+    def floats(self, code, deviation):
+        """code: "e" for F16, "f" for F32."""
+        pool = struct.pack(f"<32749{code}", *(self._random.gauss(0, deviation) for _ in range(32749)))
         return lambda size: self._repeat_bytes(pool, size)
 
     def norm(self, count, center=1.0):
@@ -138,7 +138,7 @@ def add_tensors(writer, size, is_full, vocab_count):
 
     matrix("token_embd.weight", vocab_count, hidden, "Q6_K")
     matrix("per_layer_token_embd.weight", vocab_count, layers * PLE_SIZE, "Q6_K")
-    writer.add_tensor("per_layer_model_proj.weight", "F16", [layers * PLE_SIZE, hidden], weights.f16(hidden ** -0.5))
+    writer.add_tensor("per_layer_model_proj.weight", "F16", [layers * PLE_SIZE, hidden], weights.floats("e", hidden ** -0.5))
     norm("per_layer_proj_norm.weight", PLE_SIZE)
     norm("output_norm.weight", hidden)
     floats("rope_freqs.weight", [1.0] * (half // 4) + [1e30] * (half - half // 4))

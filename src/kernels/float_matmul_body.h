@@ -68,10 +68,10 @@ void matmul_f32(const uint8_t* w, size_t N, size_t K, const float* x, size_t ldx
       &apply_float_tile<V, 1>, &apply_float_tile<V, 2>, &apply_float_tile<V, 3>,
       &apply_float_tile<V, 4>, &apply_float_tile<V, 5>, &apply_float_tile<V, 6>};
   alignas(64) float decoded[kFloatGroups][kStretch * V::kLanes];
-  for (size_t n = 0; n < N; n += kFloatGroups * V::kLanes) {
-    const size_t rows = smaller(kFloatGroups * V::kLanes, N - n);
-    for (size_t k = 0; k < K; k += kStretch) {
-      const size_t columns = smaller(kStretch, K - k);
+  for (size_t k = 0; k < K; k += kStretch) {
+    const size_t columns = smaller(kStretch, K - k);
+    for (size_t n = 0; n < N; n += kFloatGroups * V::kLanes) {
+      const size_t rows = smaller(kFloatGroups * V::kLanes, N - n);
       FloatGroup<V> groups[kFloatGroups];
       for (size_t r = 0; r < rows; r += V::kLanes) {
         const uint8_t* bytes = w + (n + r) * bytes_of<Type>(K) + bytes_of<Type>(k) * V::kLanes;

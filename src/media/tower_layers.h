@@ -21,13 +21,15 @@ struct MediaCompute {
 
 class TowerLayers {
  public:
-  static constexpr size_t kRows = 256;  // that are clipped, multiplied and clipped at a time
+  // Rows that are clipped, multiplied and clipped at a time, and of those the ones that weights are decoded
+  // for: multiples of the tokens of a tile.
+  static constexpr size_t kRows = 288, kTokens = 96;
 
   explicit TowerLayers(const MediaCompute& compute)
       : kernels(compute.kernels),
         pool(compute.pool),
         cancel_(compute.cancel),
-        linear_(compute.kernels, compute.precision, compute.pool, scratch_, compute.cancel, kRows) {}
+        linear_(compute.kernels, compute.precision, compute.pool, scratch_, compute.cancel, kTokens) {}
   // widest_input: of all layers. Errors: memory.
   Status reserve(size_t widest_input);
 
