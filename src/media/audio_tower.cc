@@ -80,6 +80,7 @@ Status AudioPass::reserve() {
   }
   G4_ASSIGN_OR_RETURN(wide_, AlignedBuffer<float>::create(T_ * widest));
   return layers_.reserve(
+      std::max(T_, kConvFrames * kMelBins),
       std::max({widest, w_.subsampling[0].conv.cols, w_.subsampling[1].conv.cols, w_.input_projection.cols}));
 }
 

@@ -1,14 +1,13 @@
-// What the two towers are made of: linear layers with clips, norms, loops over rows. All in float32,
-// but for products with quantised weights.
+// What the two towers are made of: linear layers with clips, norms, loops over rows. All in float32, but for
+// products with quantised weights.
 #pragma once
 #include <atomic>
-#include <vector>
 
 #include "base/aligned_buffer.h"
 #include "base/thread_pool.h"
 #include "kernels/table.h"
 #include "media/towers.h"
-#include "nn/linear.h"
+#include "nn/network.h"
 
 namespace g4 {
 // Who computes, and how products with quantised weights take their inputs.
@@ -21,19 +20,15 @@ struct MediaCompute {
 
 class TowerLayers {
  public:
-  // Rows that are clipped, multiplied and clipped at a time, and of those the ones that weights are decoded
-  // for: multiples of the tokens of a tile.
-  static constexpr size_t kRows = 288, kTokens = 96;
-
   explicit TowerLayers(const MediaCompute& compute)
       : kernels(compute.kernels),
         pool(compute.pool),
         cancel_(compute.cancel),
-        linear_(compute.kernels, compute.precision, compute.pool, scratch_, compute.cancel, kTokens) {}
-  // widest_input: of all layers. Errors: memory.
-  Status reserve(size_t widest_input);
+        precision_(compute.precision) {}
+  // For inputs [T, widest_input] at most, of all layers. Errors: memory.
+  Status reserve(size_t T, size_t widest_input);
 
-  // y [T, w.rows] = x [T, w.cols] · Wᵀ, clamped before and after as w says.
+  // y [T, w.rows] = x [T, w.cols] · Wᵀ, clamped before and after as w says. Incomplete if cancelled.
   void apply(const ClippedMatrix& w, const float* x, size_t T, float* y);
   void apply(const Matrix& w, const float* x, size_t T, float* y) { apply(ClippedMatrix{w}, x, T, y); }
   // y = norm(x) · w for T rows; an empty w counts as 1.
@@ -52,14 +47,23 @@ class TowerLayers {
   ThreadPool& pool;
 
  private:
-  // w as the kernels want it, until the next call. The weights stay in the file: they are used a few times
-  // for each picture or sound, and packing is little work beside that.
-  Matrix pack(const Matrix& w);
+  // Some inputs as the products of one matrix take them: clamped, or quantised.
+  struct Input {
+    const float* x;
+    const QuantizedActivations* quantised;  // or nullptr
+  };
+  void clamp_input(const ClippedMatrix& w, const float* x, size_t T);
+  QuantizedActivations quantise(const float* x, size_t T, size_t K);
+  // The outputs of some rows of w, whose places in y begin at column n.
+  void multiply(const ClippedMatrix& w, size_t n, const Input& input, size_t T, float* slab, float* y);
 
   const std::atomic<bool>& cancel_;
-  Activations scratch_;  // of linear_
-  Linear linear_;
-  AlignedBuffer<float> clipped_;  // [kRows, widest_input]
-  std::vector<uint8_t> packed_;   // the matrix at work
+  const Precision precision_;
+  AlignedBuffer<float> clamped_;  // [kRows, widest_input]
+  AlignedBuffer<int8_t> quantised_;
+  AlignedBuffer<float> quantised_scale_, quantised_sum_;
+  // Packed rows at work, [workers, kSlabRows, widest_input]. The weights stay in the file: they are used once
+  // or a few times for each picture or sound, and packing is little work beside that.
+  AlignedBuffer<float> slabs_;
 };
 }  // namespace g4

@@ -9,7 +9,7 @@
 namespace g4 {
 namespace {
 constexpr double kRopeBase = 100.0;
-constexpr size_t kBlockRows = 1024;  // rows that go through a feed-forward at once
+constexpr size_t kBlockRows = 1152;  // rows that go through a feed-forward at once
 constexpr size_t kPatchValues = 3 * kPatchSize * kPatchSize;
 
 // One pass over one image. T patches, in rows of `columns`; H, F, E as in towers.h.
@@ -71,7 +71,7 @@ Status VisionPass::reserve() {
   G4_RETURN_IF_ERROR(attention_.reserve());
   for (AlignedBuffer<float>* buffer : {&gate_TF_, &up_TF_})
     G4_RETURN_IF_ERROR(make(*buffer, std::min(kBlockRows, T_) * F));
-  return layers_.reserve(std::max({kPatchValues, H_, F, qkv}));
+  return layers_.reserve(T_, std::max({kPatchValues, H_, F, qkv}));
 }
 
 void VisionPass::make_angles() {

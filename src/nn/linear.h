@@ -11,7 +11,7 @@
 
 namespace g4 {
 // A block of outputs: small enough that its weights stay in L1 and its inputs in L2, and that a cancel is
-// seen soon. More tokens would pay where weights take long to decode.
+// seen soon.
 inline constexpr size_t kRowBlock = 32;
 inline constexpr size_t kTokenBlock = 64;
 // Into how many tasks the rows of a matrix are cut, and how many multiplications are worth a second thread:
@@ -21,13 +21,8 @@ inline constexpr size_t kTasksPerThread = 8, kLeastShared = size_t{1} << 19;
 class Linear {
  public:
   Linear(const Kernels& kernels, Precision precision, ThreadPool& pool, Activations& activations,
-         const std::atomic<bool>& cancel, size_t token_block = kTokenBlock)
-      : kernels_(kernels),
-        precision_(precision),
-        pool_(pool),
-        act_(activations),
-        cancel_(cancel),
-        token_block_(token_block) {}
+         const std::atomic<bool>& cancel)
+      : kernels_(kernels), precision_(precision), pool_(pool), act_(activations), cancel_(cancel) {}
 
   // The rows x [T, K] that the next products take; x must stay as it is until then.
   void set_input(const float* x, size_t T, size_t K) { x_ = x, T_ = T, K_ = K, quantised_ = false; }
@@ -35,7 +30,7 @@ class Linear {
   void product(const Matrix& w, float* y);
   // y [T, F] = gelu(x · gateᵀ) ⊙ (x · upᵀ)
   void gated_product(const Matrix& gate, const Matrix& up, float* y);
-  // For every block of up to kRowBlock rows of w and up to token_block tokens: puts tile [t_count, n_count] =
+  // For every block of up to kRowBlock rows of w and up to kTokenBlock tokens: puts tile [t_count, n_count] =
   // x · Wᵀ of that block, and calls sink(tile, n_begin, n_count, t_begin, t_count) on the thread that made
   // it.
   template <typename Sink>
@@ -75,9 +70,9 @@ class Linear {
       float* tile = act_.tile.data() + static_cast<size_t>(worker) * tile_floats;
       const size_t begin = index * step, end = std::min(N, begin + step);
       for (size_t n = begin; n < end; n += block_rows)
-        for (size_t t = 0; t < T_; t += token_block_) {
+        for (size_t t = 0; t < T_; t += kTokenBlock) {
           if (cancel_.load(std::memory_order_relaxed)) return;
-          body(tile, n, std::min(block_rows, end - n), t, std::min(token_block_, T_ - t));
+          body(tile, n, std::min(block_rows, end - n), t, std::min(kTokenBlock, T_ - t));
         }
     };
     const size_t tasks = (N + step - 1) / step;
@@ -90,7 +85,6 @@ class Linear {
   ThreadPool& pool_;
   Activations& act_;
   const std::atomic<bool>& cancel_;
-  size_t token_block_;
   const float* x_ = nullptr;
   size_t T_ = 0, K_ = 0;
   bool quantised_ = false;
