@@ -43,8 +43,9 @@ StatusOr<Media> Session::encode_sound(const SoundView& sound, bool split) {
   Busy busy(*this);
   G4_RETURN_IF_ERROR(busy.status());
   if (model().towers() == nullptr) return no_towers();
-  G4_ASSIGN_OR_RETURN(std::vector<SoundClip> clips,
-                      g4::encode_sound(*model().towers(), sound, split, {kernels(), *pool_, cancel_, options_.precision}));
+  G4_ASSIGN_OR_RETURN(
+      std::vector<SoundClip> clips,
+      g4::encode_sound(*model().towers(), sound, split, {kernels(), *pool_, cancel_, options_.precision}));
   const auto to_ns = [](size_t samples) { return uint64_t{samples} * (1'000'000'000 / kSampleRate); };
   Media media{MediaKind::kAudio, {}};
   for (SoundClip& clip : clips) {
