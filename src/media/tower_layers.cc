@@ -7,7 +7,7 @@
 
 namespace g4 {
 namespace {
-constexpr size_t kRows = 1152;    // of inputs that are clamped, or quantised, at a time
+constexpr size_t kRows = 576;     // of inputs that are clamped, or quantised, at a time
 constexpr size_t kTokens = 96;    // of those, what stays in the second-level cache
 constexpr size_t kSlabRows = 32;  // of a matrix that a thread packs and multiplies at a time
 constexpr size_t kClampBlock = 4096;
