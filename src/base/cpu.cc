@@ -22,6 +22,35 @@
 namespace g4 {
 // ---- Features
 
+namespace {
+bool has(uint64_t bits, unsigned index) { return (bits >> index & 1) != 0; }
+}  // namespace
+
+uint32_t x86_features(const X86Facts& cpu, bool (*request_tiles)()) {
+  constexpr uint64_t kYmm = 0x6, kZmm = 0xe6, kTiles = 0x60000;  // the parts of XCR0 each needs
+  const auto saved = [&](uint64_t parts) { return (cpu.xcr0 & parts) == parts; };
+  const bool avx2 = has(cpu.leaf1_ecx, 28) && has(cpu.leaf7_ebx, 5) && has(cpu.leaf1_ecx, 12) &&
+                    has(cpu.leaf1_ecx, 29);  // AVX, AVX2, FMA, F16C
+  if (!avx2 || !saved(kYmm)) return 0;
+  uint32_t features = kCpuAvx2;
+  const bool avx512 = has(cpu.leaf7_ebx, 16) && has(cpu.leaf7_ebx, 17) && has(cpu.leaf7_ebx, 30) &&
+                      has(cpu.leaf7_ebx, 31);  // F, DQ, BW, VL
+  if (!avx512 || !saved(kZmm)) return features;
+  features |= kCpuAvx512;
+  if (has(cpu.leaf7_ecx, 11)) features |= kCpuAvx512Vnni;
+  const bool amx = has(cpu.leaf7_edx, 24) && has(cpu.leaf7_edx, 25);  // AMX-TILE, AMX-INT8
+  if (amx && saved(kTiles) && request_tiles()) features |= kCpuAmxInt8;
+  return features;
+}
+
+uint32_t aarch64_features(uint64_t hwcap, uint64_t hwcap2) {
+  uint32_t features = 0;
+  if (has(hwcap, 1)) features |= kCpuNeon;          // HWCAP_ASIMD
+  if (has(hwcap, 20)) features |= kCpuNeonDotprod;  // HWCAP_ASIMDDP
+  if (has(hwcap2, 13)) features |= kCpuNeonI8mm;    // HWCAP2_I8MM
+  return features;
+}
+
 #if defined(__x86_64__)
 namespace {
 struct Cpuid {
@@ -31,16 +60,15 @@ struct Cpuid {
   }  // zeros if there is no such leaf
 };
 
-bool has(unsigned bits, unsigned index) { return (bits >> index & 1) != 0; }
-
-// XCR0: which registers the operating system saves when it switches between threads. Needs OSXSAVE.
-uint64_t saved_registers() {
+// Needs OSXSAVE.
+uint64_t read_xcr0() {
   uint32_t low, high;
   asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
   return static_cast<uint64_t>(high) << 32 | low;
 }
 
-// Linux gives out the 8 kB of tile registers on request only; using them without one is a fatal signal.
+// Linux gives out the 8 kB of tile registers on request only, to all threads of a process; using them without
+// one is a fatal signal.
 #if defined(__linux__)
 bool request_tiles() {
   constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
@@ -52,34 +80,14 @@ bool request_tiles() { return false; }
 }  // namespace
 
 uint32_t detect_cpu_features() {
-  constexpr uint64_t kYmm = 0x6, kZmm = 0xe6, kTiles = 0x60000;  // the parts of XCR0 each needs
   const Cpuid basic(1, 0), extended(7, 0);
-  if (!has(basic.c, 27)) return 0;  // OSXSAVE
-  const uint64_t saved = saved_registers();
-  uint32_t features = 0;
-  const bool avx2 =
-      has(basic.c, 28) && has(extended.b, 5) && has(basic.c, 12) && has(basic.c, 29);  // AVX, AVX2, FMA, F16C
-  if (!avx2 || (saved & kYmm) != kYmm) return 0;
-  features |= kCpuAvx2;
-  const bool avx512 = has(extended.b, 16) && has(extended.b, 17) && has(extended.b, 30) &&
-                      has(extended.b, 31);  // F, DQ, BW, VL
-  if (!avx512 || (saved & kZmm) != kZmm) return features;
-  features |= kCpuAvx512;
-  if (has(extended.c, 11)) features |= kCpuAvx512Vnni;
-  const bool amx = has(extended.d, 24) && has(extended.d, 25);  // AMX-TILE, AMX-INT8
-  if (amx && (saved & kTiles) == kTiles && request_tiles()) features |= kCpuAmxInt8;
-  return features;
+  const bool osxsave = has(basic.c, 27);
+  return x86_features({basic.c, extended.b, extended.c, extended.d, osxsave ? read_xcr0() : 0},
+                      &request_tiles);
 }
 
 #elif defined(__linux__) && defined(__aarch64__)
-uint32_t detect_cpu_features() {
-  const unsigned long capabilities = getauxval(AT_HWCAP), more = getauxval(AT_HWCAP2);
-  uint32_t features = 0;
-  if (capabilities >> 1 & 1) features |= kCpuNeon;          // HWCAP_ASIMD
-  if (capabilities >> 20 & 1) features |= kCpuNeonDotprod;  // HWCAP_ASIMDDP
-  if (more >> 13 & 1) features |= kCpuNeonI8mm;             // HWCAP2_I8MM
-  return features;
-}
+uint32_t detect_cpu_features() { return aarch64_features(getauxval(AT_HWCAP), getauxval(AT_HWCAP2)); }
 
 #elif defined(__aarch64__)
 uint32_t detect_cpu_features() { return kCpuNeon; }  // part of the architecture

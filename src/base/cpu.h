@@ -14,7 +14,18 @@ enum CpuFeature : uint32_t {
   kCpuNeonDotprod = 1u << 5,
   kCpuNeonI8mm = 1u << 6,
 };
-uint32_t detect_cpu_features();
+uint32_t detect_cpu_features();  // asks the OS for the tiles where there are some
+
+// What the above is made of. x86: registers of CPUID leaves 1 and 7, and XCR0, the registers that the OS
+// saves when it switches between threads (0 without OSXSAVE); request_tiles asks the OS for the tiles.
+// aarch64: what Linux says in AT_HWCAP and AT_HWCAP2.
+struct X86Facts {
+  uint32_t leaf1_ecx, leaf7_ebx, leaf7_ecx, leaf7_edx;
+  uint64_t xcr0;
+};
+uint32_t x86_features(const X86Facts& cpu, bool (*request_tiles)());
+uint32_t aarch64_features(uint64_t hwcap, uint64_t hwcap2);
+
 // One processor of each physical core this process may run on (affinity and siblings considered), at least 1.
 std::vector<int> physical_cores();
 // Keeps the calling thread on one processor. Never fails, at worst does nothing.

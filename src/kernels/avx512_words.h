@@ -62,6 +62,7 @@ struct Avx512 {
   static void prefetch(const uint8_t* p) { _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0); }
 
   // As on AVX2 (isa_avx2.cc), where the reasons stand.
+  static constexpr size_t kTileTokens = 4;
   static constexpr size_t kRun[] = {8, 4, 4, 1};
   template <WeightRange range>
   static Ints add_products(Ints run, Ints weights, Ints activations) {

@@ -58,6 +58,7 @@ struct Avx2 {
   // maddubs adds pairs of products in 16 bits with saturation: this many of them stay within 32767 for quads
   // of each WeightRange: 8 * 2 * 15 * 127 = 30480, 4 * 2 * 31 * 127, 4 * 2 * 32 * 127, 2 * 128 * 127. It
   // wants the first factor unsigned: the sign of a weight moves to its activation.
+  static constexpr size_t kTileTokens = 4;
   static constexpr size_t kRun[] = {8, 4, 4, 1};
   template <WeightRange range>
   static Ints add_products(Ints run, Ints weights, Ints activations) {

@@ -131,6 +131,7 @@ struct Generic {
   // Sums of products of int8, exact: add_products adds to lane i of `run` those of the 4 weights of lane i
   // with 4 activations (|x| <= 127), which all lanes share. A run begins with 0 and has up to kRun[range]
   // steps; end_run makes 32-bit integers of it.
+  static constexpr size_t kTileTokens = 4;  // tokens that the integer products take at a time
   static constexpr size_t kRun[] = {8, 8, 8, 8};
   template <WeightRange>
   static Ints add_products(Ints run, Ints weights, Ints activations) {
@@ -142,6 +143,9 @@ struct Generic {
     });
   }
   static Ints end_run(Ints run) { return run; }
+  // Optional: multiply_matrices<kQuads>(quads, x, K, dots) in place of add_products and end_run, for the
+  // sizes of dots (groups and tokens) that it is defined for; dot_quads of matmul_body.h says what it does.
+
   // Integers of -128 ... 127 to bytes.
   static void store_bytes(int8_t* p, Ints a) {
     for (int i = 0; i < kLanes; ++i) p[i] = static_cast<int8_t>(a.v[i]);

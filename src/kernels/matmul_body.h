@@ -74,6 +74,7 @@ template <class V, WeightRange range, size_t kQuads, size_t kGroups, size_t kTok
 template <class V, class Type>
 struct IntegerGroup {
   using Input = IntegerInput;
+  static constexpr size_t kTileTokens = V::kTileTokens;
   static constexpr size_t kFewTokensGroups = 1;  // one stream from memory
   Panel<V, Type> panels[kStretch / Type::kBlockValues];
 
@@ -109,7 +110,11 @@ struct IntegerGroup {
         typename V::Ints dots[kGroups][kTokens];
         const typename V::Ints* quads[kGroups];
         for (size_t g = 0; g < kGroups; ++g) quads[g] = panels[g]->quads + 8 * p + kQuads * s;
-        dot_quads<V, Type::kRange, kQuads>(quads, x.q + kActivationBlock * p + 4 * kQuads * s, x.K, dots);
+        const int8_t* q = x.q + kActivationBlock * p + 4 * kQuads * s;
+        if constexpr (requires { V::template multiply_matrices<kQuads>(quads, q, x.K, dots); })
+          V::template multiply_matrices<kQuads>(quads, q, x.K, dots);
+        else
+          dot_quads<V, Type::kRange, kQuads>(quads, q, x.K, dots);
         for (size_t g = 0; g < kGroups; ++g) {
           const Floats w_scale = panels[g]->scale[kScales * p + s];
           for (size_t t = 0; t < kTokens; ++t)
@@ -142,25 +147,38 @@ void apply_tile(const Group* groups, size_t columns, const typename Group::Input
     for (size_t t = 0; t < kTokens; ++t) store_some<V>(y + t * ldy + g * V::kLanes, sums[g][t], left(g));
 }
 
-// The groups of a step and kTokens tokens, in tiles of two groups.
+// The groups of a step and kTokens tokens, in tiles of two groups, or of one if it has many tokens.
 template <class V, class Group, size_t kTokens>
 void apply_step(const Group* groups, size_t columns, const typename Group::Input& x, bool first, size_t rows,
                 float* y, size_t ldy) {
   for (size_t n = 0; n < rows;) {
-    const bool two = rows - n > V::kLanes;
-    const auto apply = two ? &apply_tile<V, Group, 2, kTokens> : &apply_tile<V, Group, 1, kTokens>;
+    const bool two = kTokens <= 4 && rows - n > V::kLanes;
+    const auto apply = two ? &apply_tile < V, Group, kTokens <= 4 ? 2 : 1,
+               kTokens >   : &apply_tile<V, Group, 1, kTokens>;
     const size_t count = smaller(rows - n, (two ? 2 : 1) * V::kLanes);
     apply(groups + n / V::kLanes, columns, x, first, count, y + n, ldy);
     n += count;
   }
 }
 
+// The groups of a step and T tokens, in tiles of kTokens tokens, then in smaller ones.
+template <class V, class Group, size_t kTokens = Group::kTileTokens>
+void apply_tokens(const Group* groups, size_t columns, const typename Group::Input& x, size_t T, bool first,
+                  size_t rows, float* y, size_t ldy) {
+  size_t t = 0;
+  for (; t + kTokens <= T; t += kTokens)
+    apply_step<V, Group, kTokens>(groups, columns, x.at(t, 0), first, rows, y + t * ldy, ldy);
+  if constexpr (kTokens > 1)
+    apply_tokens<V, Group, (kTokens > 4 ? kTokens / 2 : 1)>(groups, columns, x.at(t, 0), T - t, first, rows,
+                                                            y + t * ldy, ldy);
+}
+
 template <class V, class Type, class Group>
 void matmul(const uint8_t* w, size_t N, size_t K, const typename Group::Input& x, size_t T, float* y,
             size_t ldy) {
-  constexpr size_t kTokens = 4, kMaxGroups = 4;
+  constexpr size_t kMaxGroups = 4, kFewTokens = 3;
   const size_t stride = bytes_of<Type>(K),
-               step = V::kLanes * (T < kTokens ? Group::kFewTokensGroups : kMaxGroups);
+               step = V::kLanes * (T <= kFewTokens ? Group::kFewTokensGroups : kMaxGroups);
   Group groups[kMaxGroups];
   for (size_t n = 0; n < N; n += step) {
     const size_t rows = smaller(step, N - n);
@@ -168,12 +186,7 @@ void matmul(const uint8_t* w, size_t N, size_t K, const typename Group::Input& x
       const size_t columns = smaller(kStretch, K - k);
       for (size_t r = 0; r < rows; r += V::kLanes)
         groups[r / V::kLanes].unpack(w + (n + r) * stride + bytes_of<Type>(k) * V::kLanes, columns);
-      for (size_t t = 0; t < T;) {
-        const bool whole_tile = T - t >= kTokens;
-        const auto apply = whole_tile ? &apply_step<V, Group, kTokens> : &apply_step<V, Group, 1>;
-        apply(groups, columns, x.at(t, k), k == 0, rows, y + t * ldy + n, ldy);
-        t += whole_tile ? kTokens : 1;
-      }
+      apply_tokens<V>(groups, columns, x.at(0, k), T, k == 0, rows, y + n, ldy);
     }
   }
 }

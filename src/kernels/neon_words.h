@@ -63,6 +63,7 @@ struct Neon {
 
   // Pairs of products are added in 16 bits: this many of them stay within 32767 for quads of each
   // WeightRange.
+  static constexpr size_t kTileTokens = 4;
   static constexpr size_t kRun[] = {8, 4, 4, 1};
   template <WeightRange>
   static Ints add_products(Ints run, Ints weights, Ints activations) {

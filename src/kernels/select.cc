@@ -3,12 +3,15 @@
 #include "kernels/table.h"
 
 namespace g4 {
-extern const Kernels kGenericKernels, kAvx2Kernels, kAvx512Kernels, kAvx512VnniKernels, kNeonKernels,
-    kNeonDotprodKernels;
+extern const Kernels kGenericKernels, kAvx2Kernels, kAvx512Kernels, kAvx512VnniKernels, kAmxKernels,
+    kNeonKernels, kNeonDotprodKernels, kNeonI8mmKernels;
 
 namespace {
 // Best first. cmake/isa.cmake defines G4_ISA_<NAME> for the rows of this build's processor.
 const Kernels* const kRows[] = {
+#ifdef G4_ISA_AMX
+    &kAmxKernels,
+#endif
 #ifdef G4_ISA_AVX512VNNI
     &kAvx512VnniKernels,
 #endif
@@ -17,6 +20,9 @@ const Kernels* const kRows[] = {
 #endif
 #ifdef G4_ISA_AVX2
     &kAvx2Kernels,
+#endif
+#ifdef G4_ISA_NEON_I8MM
+    &kNeonI8mmKernels,
 #endif
 #ifdef G4_ISA_NEON_DOTPROD
     &kNeonDotprodKernels,

@@ -19,7 +19,7 @@ std::vector<size_t> column_counts(DType type) {
 struct Size {
   size_t N, T;
 };
-const Size kSizes[] = {{1, 1}, {3, 2}, {5, 3}, {8, 4}, {13, 5}, {33, 9}, {71, 2}};
+const Size kSizes[] = {{1, 1}, {3, 2}, {5, 3}, {8, 4}, {13, 5}, {33, 9}, {71, 2}, {37, 31}};
 
 // Checks y [T, ldy] against sums in double precision, relative to the sum of magnitudes, and that it was not
 // written elsewhere.
@@ -145,7 +145,7 @@ void multiply_i8(const Kernels& row, const Matrix& w, size_t n, size_t n_count, 
 }
 
 TEST_CASE("a product is the same bit for bit however rows and tokens are split", "[kernels]") {
-  const size_t N = 43, T = 13;
+  const size_t N = 43, T = 29;
   for (const Kernels* row : runnable_rows()) {
     for (const DType type : all_types()) {
       const size_t K = dtype_info(type).block_values == 1 ? 523 : 512;
@@ -160,8 +160,8 @@ TEST_CASE("a product is the same bit for bit however rows and tokens are split",
         std::vector<float> whole(T * N);
         multiply(*row, w, 0, N, 0, T, x, quantised, whole.data());
         const size_t group = row->lanes;
-        const Size steps[] = {{group, 1}, {N, 1}, {2 * group, 2}, {N, 3}, {3 * group, 4}, {N, 5},
-                              {group, 6}, {N, 7}, {4 * group, 8}, {N, 9}, {group, T}};
+        const Size steps[] = {{group, 1}, {N, 1}, {2 * group, 2}, {N, 3}, {3 * group, 4},  {N, 5},
+                              {group, 6}, {N, 7}, {4 * group, 8}, {N, 9}, {2 * group, 17}, {group, T}};
         for (const auto [n_step, t_step] : steps) {
           std::vector<float> split(T * N);
           for (size_t n = 0; n < N; n += n_step)

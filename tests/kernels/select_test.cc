@@ -28,6 +28,19 @@ TEST_CASE("a row is chosen by features and by name", "[kernels]") {
   }
 }
 
+TEST_CASE("a row needs registers that the system saves, even if it is asked for by name", "[kernels]") {
+  size_t count = 0;
+  const Kernels* const* rows = kernel_rows(&count);
+  const uint32_t bare = x86_features({~0u, ~0u, ~0u, ~0u, 0x3}, [] { return true; });
+  const uint32_t ungranted = x86_features({~0u, ~0u, ~0u, ~0u, 0x602e7}, [] { return false; });
+  CHECK(std::string(select_kernels(bare, nullptr)->name) == "generic");
+  CHECK(select_kernels(ungranted, "amx") == nullptr);
+  for (size_t i = 0; i + 1 < count; ++i) {
+    CAPTURE(rows[i]->name);
+    CHECK(select_kernels(bare, rows[i]->name) == nullptr);
+  }
+}
+
 TEST_CASE("every row has every kernel", "[kernels]") {
   size_t count = 0;
   const Kernels* const* rows = kernel_rows(&count);
