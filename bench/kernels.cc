@@ -1,6 +1,6 @@
 // Speed of the matrix products, per kernel row and tensor type: bytes of weights read per second for one
 // token (decode) and operations per second for several (prefill), beside what the same threads reach when
-// they only read, and when they only multiply and add bytes (AVX2).
+// they only read, and when they only multiply and add bytes.
 //
 //   g4_bench_kernels [threads] [row]
 #include <algorithm>
@@ -52,10 +52,13 @@ uint64_t read_all(const uint8_t* bytes, size_t count) {
   return sum;
 }
 
+// ---- Rates of byte products alone: rounds of independent steps. Each returns what depends on all of them.
+
 #if defined(__x86_64__)
-// Rounds of 8 independent steps, each 32 products and their sums to 16 bits. Returns what depends on all of
-// them.
-__attribute__((target("avx2"))) int multiply_bytes(size_t rounds) {
+#define G4_TARGET(flags) __attribute__((target(flags)))
+
+// 8 steps of 32 products, with sums in 16 bits.
+G4_TARGET("avx2") int multiply_avx2(size_t rounds) {
   __m256i sums[8], bytes = _mm256_set1_epi8(3);
   for (__m256i& sum : sums) sum = bytes;
   for (size_t i = 0; i < rounds; ++i)
@@ -66,7 +69,58 @@ __attribute__((target("avx2"))) int multiply_bytes(size_t rounds) {
   for (const __m256i& sum : sums) bytes = _mm256_xor_si256(bytes, sum);
   return _mm256_extract_epi32(bytes, 0);
 }
+
+// 16 steps of 64 products, with sums in 32 bits.
+G4_TARGET("avx512f,avx512vnni") int multiply_vnni(size_t rounds) {
+  __m512i sums[16], bytes = _mm512_set1_epi32(0x03030303);
+  for (__m512i& sum : sums) sum = bytes;
+  for (size_t i = 0; i < rounds; ++i)
+    for (__m512i& sum : sums) sum = _mm512_dpbusd_epi32(sum, bytes, bytes);
+  for (const __m512i& sum : sums) bytes = _mm512_xor_si512(bytes, sum);
+  int values[16];
+  _mm512_storeu_si512(values, bytes);
+  return values[0];
+}
+
+// 4 steps of 16 x 16 x 64 products.
+G4_TARGET("amx-tile,amx-int8") int multiply_amx(size_t rounds) {
+  alignas(64) uint8_t shapes[64] = {1};
+  for (int tile = 0; tile < 6; ++tile) shapes[16 + 2 * tile] = 64, shapes[48 + tile] = 16;
+  alignas(64) int32_t values[16][16] = {{0x03030303}};
+  asm volatile("" ::: "memory");  // GCC does not know that tiles are loaded from memory
+  _tile_loadconfig(shapes);
+  _tile_loadd(0, values, 64);
+  _tile_loadd(1, values, 64);
+  _tile_zero(2);
+  _tile_zero(3);
+  _tile_zero(4);
+  _tile_zero(5);
+  for (size_t i = 0; i < rounds; ++i) {
+    _tile_dpbssd(2, 0, 1);
+    _tile_dpbssd(3, 0, 1);
+    _tile_dpbssd(4, 0, 1);
+    _tile_dpbssd(5, 0, 1);
+  }
+  _tile_stored(5, values, 64);
+  _tile_release();
+  return values[0][0];
+}
+#undef G4_TARGET
 #endif
+
+struct Peak {
+  const char* name;
+  uint32_t feature;
+  double products;  // of a round
+  int (*multiply)(size_t rounds);
+};
+const std::vector<Peak> kPeaks = {
+#if defined(__x86_64__)
+    {"AVX2", kCpuAvx2, 8 * 32, &multiply_avx2},
+    {"AVX512-VNNI", kCpuAvx512Vnni, 16 * 64, &multiply_vnni},
+    {"AMX", kCpuAmxInt8, 4 * 16 * 16 * 64, &multiply_amx},
+#endif
+};
 
 class Bench {
  public:
@@ -94,20 +148,19 @@ class Bench {
                 static_cast<unsigned long long>(sums[0]));
   }
 
-#if defined(__x86_64__)
-  void peak() {
-    constexpr size_t kRounds = 1000000;
-    if (!(detect_cpu_features() & kCpuAvx2)) return;
+  void peaks() {
+    constexpr double kProducts = 2.56e8;  // of a thread
     std::vector<int> sums(static_cast<size_t>(pool_.size()));
-    const double seconds = fastest(
-        [&] { pool_.for_each(sums.size(), [&](int, size_t i) { sums[i] = multiply_bytes(kRounds); }); });
-    std::printf("only multiplying bytes: %.0f GOP/s (%x)\n",
-                2.0 * 32 * 8 * static_cast<double>(kRounds * sums.size()) / seconds / 1e9,
-                static_cast<unsigned>(sums[0]));
+    for (const Peak& peak : kPeaks) {
+      if ((detect_cpu_features() & peak.feature) != peak.feature) continue;
+      const size_t rounds = static_cast<size_t>(kProducts / peak.products);
+      const double seconds = fastest(
+          [&] { pool_.for_each(sums.size(), [&](int, size_t i) { sums[i] = peak.multiply(rounds); }); });
+      std::printf("only multiplying bytes, %s: %.0f GOP/s (%x)\n", peak.name,
+                  2 * peak.products * static_cast<double>(rounds * sums.size()) / seconds / 1e9,
+                  static_cast<unsigned>(sums[0]));
+    }
   }
-#else
-  void peak() {}
-#endif
 
   void product(DType type, bool int8) {
     if (int8 && row_.matmul_i8[static_cast<size_t>(type)] == nullptr) return;
@@ -155,7 +208,7 @@ int main(int argc, char** argv) {
   std::printf("row %s, %d threads, %zu columns\n", row->name, (*pool)->size(), kCols);
   Bench bench(*row, **pool);
   bench.read();
-  bench.peak();
+  bench.peaks();
   for (int type = 0; type < kDTypeCount; ++type)
     for (const bool int8 : {true, false}) bench.product(static_cast<DType>(type), int8);
   return 0;
