@@ -41,6 +41,12 @@ TEST_CASE("a row needs registers that the system saves, even if it is asked for 
   }
 }
 
+#ifdef G4_TEST_NEEDS_ROW
+TEST_CASE("this machine, emulated to test a row, runs it", "[kernels]") {
+  CHECK(select_kernels(detect_cpu_features(), G4_TEST_NEEDS_ROW) != nullptr);
+}
+#endif
+
 TEST_CASE("every row has every kernel", "[kernels]") {
   size_t count = 0;
   const Kernels* const* rows = kernel_rows(&count);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "base/cpu.h"
 #include "tests/session/open_session.h"
 
 namespace g4 {
@@ -345,11 +346,22 @@ TEST_CASE("Session options out of range are refused by name", "[session]") {
   CHECK_THAT(message([](auto& o) { o.context = -1; }), Catch::Contains("context"));
   CHECK_THAT(message([](auto& o) { o.thread_count = 100000; }), Catch::Contains("100000"));
   CHECK_THAT(message([](auto& o) { o.chunk = 1 << 20; }), Catch::Contains("chunk"));
-  ModelOptions options;
-  options.cpu = "z80";
-  CHECK_THAT(
-      std::string(Model::open(golden_path("tiny/e2b-tiny/model.gguf"), options, {}).status().message()),
-      Catch::Contains("z80"));
+}
+
+TEST_CASE("A cpu that is unknown or not this machine's is refused by name", "[session]") {
+  std::vector<std::string> names = {"z80"};
+  size_t count = 0;
+  const Kernels* const* rows = kernel_rows(&count);
+  for (size_t i = 0; i < count; ++i)
+    if (select_kernels(detect_cpu_features(), rows[i]->name) == nullptr) names.push_back(rows[i]->name);
+  for (const std::string& name : names) {
+    ModelOptions options;
+    options.cpu = name;
+    const auto model = Model::open(golden_path("tiny/e2b-tiny/model.gguf"), options, {});
+    REQUIRE_FALSE(model.ok());
+    CHECK_THAT(std::string(model.status().message()),
+               Catch::Contains('"' + name + '"') && Catch::Contains("not supported by this machine"));
+  }
 }
 
 TEST_CASE("The estimate covers what a full session holds", "[session]") {
