@@ -8,8 +8,8 @@ namespace {
 struct Amx : Avx512Vnni {
   static constexpr size_t kTileTokens = 16, kFewestTokens = 8;
 
-  // A tile of activations, a token a row, times one of weights: quads of a group as they lie in a panel. Of
-  // the same shapes as in TileShapes.
+  // A tile of activations, a token a row, times one of weights: quads of a group as they lie in a panel.
+  // Their shapes are those of set_tile_shapes.
   template <size_t kQuads, size_t kTokens>
   requires(kTokens == kTileTokens || kTokens == kFewestTokens) static void multiply_matrices(
       const Ints* const (&quads)[1], const int8_t* x, size_t K, Ints (&dots)[1][kTokens]) {
@@ -29,32 +29,27 @@ struct Amx : Avx512Vnni {
   }
 };
 
-// The shapes of this thread's tiles, while it lives.
-class TileShapes {
- public:
-  explicit TileShapes(size_t quads) {
-    constexpr uint8_t kMost = Amx::kTileTokens, kFewest = Amx::kFewestTokens;
-    const uint8_t rows = static_cast<uint8_t>(quads), bytes = static_cast<uint8_t>(4 * quads);
-    const struct {
-      uint8_t palette = 1, start_row = 0, reserved[14] = {};
-      uint16_t row_bytes[16];
-      uint8_t rows[16];
-    } shapes = {.row_bytes = {64, bytes, 64, bytes, 64}, .rows = {rows, kMost, kMost, kFewest, kFewest}};
-    static_assert(sizeof shapes == 64);
-    asm volatile("" ::: "memory");  // GCC does not know that this reads all of it
-    _tile_loadconfig(&shapes);
-  }
-  ~TileShapes() { _tile_release(); }
-  TileShapes(const TileShapes&) = delete;
-  TileShapes& operator=(const TileShapes&) = delete;
-};
+// Gives this thread's tiles their shapes, until _tile_release().
+void set_tile_shapes(size_t quads) {
+  constexpr uint8_t kMost = Amx::kTileTokens, kFewest = Amx::kFewestTokens;
+  const uint8_t rows = static_cast<uint8_t>(quads), bytes = static_cast<uint8_t>(4 * quads);
+  const struct {
+    uint8_t palette = 1, start_row = 0, reserved[14] = {};
+    uint16_t row_bytes[16];
+    uint8_t rows[16];
+  } shapes = {.row_bytes = {64, bytes, 64, bytes, 64}, .rows = {rows, kMost, kMost, kFewest, kFewest}};
+  static_assert(sizeof shapes == 64);
+  asm volatile("" ::"r"(&shapes) : "memory");  // GCC does not know that all of it is read
+  _tile_loadconfig(&shapes);
+}
 
 template <class Type>
 void matmul_i8_in_tiles(const uint8_t* w, size_t N, size_t K, const QuantizedActivations* x, size_t T,
                         float* y, size_t ldy) {
   if (T < Amx::kFewestTokens) return matmul_i8<Amx, Type>(w, N, K, x, T, y, ldy);
-  const TileShapes shapes(Type::kScaleValues / 4);
+  set_tile_shapes(Type::kScaleValues / 4);
   matmul_i8<Amx, Type>(w, N, K, x, T, y, ldy);
+  _tile_release();
 }
 
 template <class... Types>
