@@ -11,8 +11,9 @@
 namespace g4 {
 class ThreadPool {
  public:
-  // thread_count >= 1, the caller included. `processors`: where workers stay, one after the other, if there are
-  // any; the first is the caller's, who is left where it is. Errors: memory, when the system refuses a thread.
+  // thread_count >= 1, the caller included. `processors`: where workers stay, one after the other, if there
+  // are any; the first is the caller's, who is left where it is. Errors: memory, when the system refuses a
+  // thread.
   static StatusOr<std::unique_ptr<ThreadPool>> create(int thread_count, std::span<const int> processors = {});
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
