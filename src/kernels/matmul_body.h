@@ -151,11 +151,11 @@ void apply_tile(const Group* groups, size_t columns, const typename Group::Input
 template <class V, class Group, size_t kTokens>
 void apply_step(const Group* groups, size_t columns, const typename Group::Input& x, bool first, size_t rows,
                 float* y, size_t ldy) {
+  constexpr size_t kMost = kTokens <= 4 ? 2 : 1;
   for (size_t n = 0; n < rows;) {
-    const bool two = kTokens <= 4 && rows - n > V::kLanes;
-    const auto apply = two ? &apply_tile < V, Group, kTokens <= 4 ? 2 : 1,
-               kTokens >   : &apply_tile<V, Group, 1, kTokens>;
-    const size_t count = smaller(rows - n, (two ? 2 : 1) * V::kLanes);
+    const bool whole = rows - n > (kMost - 1) * V::kLanes;
+    const auto apply = whole ? &apply_tile<V, Group, kMost, kTokens> : &apply_tile<V, Group, 1, kTokens>;
+    const size_t count = smaller(rows - n, (whole ? kMost : 1) * V::kLanes);
     apply(groups + n / V::kLanes, columns, x, first, count, y + n, ldy);
     n += count;
   }
