@@ -2,7 +2,7 @@
 // token (decode) and operations per second for several (prefill), beside what the same threads reach when
 // they only read, and when they only multiply and add bytes.
 //
-//   g4_bench_kernels [threads] [row]
+//   g4_bench_kernels [threads] [row] [type]
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -165,14 +165,16 @@ class Bench {
   void product(DType type, bool int8) {
     if (int8 && row_.matmul_i8[static_cast<size_t>(type)] == nullptr) return;
     const size_t N = kWeightBytes / row_bytes(type, kCols) / 64 * 64;
-    y_.resize(std::max(N, 512 * kPrefillRows));
-    std::printf(
-        "%-5s %-4s %5.1f GB/s", dtype_info(type).name, int8 ? "int8" : "f32",
-        static_cast<double>(N * row_bytes(type, kCols)) / fastest([&] { multiply(type, int8, N, 1); }) / 1e9);
-    for (const size_t T : {8, 64, 512})
+    y_.resize(std::max(8 * N, 512 * kPrefillRows));
+    const double seconds = fastest([&] { multiply(type, int8, N, 1); });
+    std::printf("%-5s %-4s %5.1f GB/s", dtype_info(type).name, int8 ? "int8" : "f32",
+                static_cast<double>(N * row_bytes(type, kCols)) / seconds / 1e9);
+    for (const size_t T : {2, 4, 8, 64, 512}) {
+      const size_t rows = T <= 8 ? N : kPrefillRows;  // few tokens: the weights come from memory
       std::printf("  T=%zu %6.1f GOP/s", T,
-                  2.0 * static_cast<double>(kPrefillRows * kCols * T) /
-                      fastest([&] { multiply(type, int8, kPrefillRows, T); }) / 1e9);
+                  2.0 * static_cast<double>(rows * kCols * T) /
+                      fastest([&] { multiply(type, int8, rows, T); }) / 1e9);
+    }
     std::printf("\n");
   }
 
@@ -202,14 +204,16 @@ int main(int argc, char** argv) {
       ThreadPool::create(argc > 1 ? std::atoi(argv[1]) : static_cast<int>(physical_cores().size()));
   const Kernels* row = select_kernels(detect_cpu_features(), argc > 2 ? argv[2] : nullptr);
   if (!pool.ok() || row == nullptr) {
-    std::fprintf(stderr, "usage: g4_bench_kernels [threads] [row this machine runs]\n");
+    std::fprintf(stderr, "usage: g4_bench_kernels [threads] [row this machine runs] [tensor type]\n");
     return 2;
   }
   std::printf("row %s, %d threads, %zu columns\n", row->name, (*pool)->size(), kCols);
   Bench bench(*row, **pool);
   bench.read();
   bench.peaks();
-  for (int type = 0; type < kDTypeCount; ++type)
+  for (int type = 0; type < kDTypeCount; ++type) {
+    if (argc > 3 && std::strcmp(argv[3], dtype_info(static_cast<DType>(type)).name) != 0) continue;
     for (const bool int8 : {true, false}) bench.product(static_cast<DType>(type), int8);
+  }
   return 0;
 }

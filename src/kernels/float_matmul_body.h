@@ -80,7 +80,7 @@ void matmul_f32(const uint8_t* w, size_t N, size_t K, const float* x, size_t ldx
         if constexpr (Type::kType == DType::kF32)
           groups[r / V::kLanes] = {reinterpret_cast<const float*>(bytes)};  // as they are
         else
-          for_each_block<V, Type>(bytes, columns, [out](PackedBlock<V> block, size_t b) {
+          for_each_block<V, Type>(bytes, columns, kAhead, [out](PackedBlock<V> block, size_t b) {
             decode_group<V, Type>(block, out + b * Type::kBlockValues * V::kLanes);
           });
       }

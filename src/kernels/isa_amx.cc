@@ -46,7 +46,7 @@ void set_tile_shapes(size_t quads) {
 template <class Type>
 void matmul_i8_in_tiles(const uint8_t* w, size_t N, size_t K, const QuantizedActivations* x, size_t T,
                         float* y, size_t ldy) {
-  if (T < Amx::kFewestTokens) return matmul_i8<Amx, Type>(w, N, K, x, T, y, ldy);
+  if (T <= kFewTokens) return matmul_i8<Amx, Type>(w, N, K, x, T, y, ldy);
   set_tile_shapes(Type::kScaleValues / 4);
   matmul_i8<Amx, Type>(w, N, K, x, T, y, ldy);
   _tile_release();

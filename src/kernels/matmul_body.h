@@ -10,20 +10,21 @@
 namespace g4 {
 namespace {
 inline constexpr size_t kStretch = 256;  // columns; the longest block
+inline constexpr size_t kAhead = 4096;   // bytes of weights asked for before they are wanted, in one stream
 
 template <class Type>
 constexpr size_t bytes_of(size_t columns) {
   return columns / Type::kBlockValues * sizeof(typename Type::Block);
 }
 
-// function(block, b) for the blocks of a stretch of one group. Asks for what comes some blocks later: the
-// processor's own prefetching stops at the end of every page.
+// function(block, b) for the blocks of a stretch of one group. Asks for those `ahead` bytes from them, wanted
+// next: the processor's own prefetching knows neither the order nor what lies beyond the end of a page.
 template <class V, class Type, class Function>
-void for_each_block(const uint8_t* bytes, size_t columns, Function function) {
-  constexpr size_t kBlockBytes = sizeof(typename Type::Block) * V::kLanes, kAhead = 4096, kLine = 64;
+void for_each_block(const uint8_t* bytes, size_t columns, size_t ahead, Function function) {
+  constexpr size_t kBlockBytes = sizeof(typename Type::Block) * V::kLanes, kLine = 64;
   for (size_t b = 0; b < columns / Type::kBlockValues; ++b) {
     const uint8_t* block = bytes + b * kBlockBytes;
-    for (size_t i = 0; i < kBlockBytes; i += kLine) V::prefetch(block + kAhead + i);
+    for (size_t i = 0; i < kBlockBytes; i += kLine) V::prefetch(block + ahead + i);
     function(PackedBlock<V>{block}, b);
   }
 }
@@ -75,11 +76,10 @@ template <class V, class Type>
 struct IntegerGroup {
   using Input = IntegerInput;
   static constexpr size_t kTileTokens = V::kTileTokens;
-  static constexpr size_t kFewTokensGroups = 1;  // one stream from memory
   Panel<V, Type> panels[kStretch / Type::kBlockValues];
 
-  void unpack(const uint8_t* bytes, size_t columns) {
-    for_each_block<V, Type>(bytes, columns, [this](PackedBlock<V> block, size_t b) {
+  void unpack(const uint8_t* bytes, size_t columns, size_t ahead) {
+    for_each_block<V, Type>(bytes, columns, ahead, [this](PackedBlock<V> block, size_t b) {
       Type::template unpack<V>(block, &panels[b]);
     });
   }
@@ -91,14 +91,14 @@ struct IntegerGroup {
     for (size_t b = 0; b < columns / Type::kBlockValues; ++b) {
       const Panel<V, Type>* panels[kGroups];
       for (size_t g = 0; g < kGroups; ++g) panels[g] = &groups[g].panels[b];
-      add_block(panels, x.at(0, b * Type::kBlockValues), sums);
+      add_block<kGroups, kTokens>(panels, x.at(0, b * Type::kBlockValues), &sums[0][0]);
     }
   }
 
-  // The same for one block of each group.
+  // The same for one block of each group; sums [groups, tokens].
   template <size_t kGroups, size_t kTokens>
   [[gnu::always_inline]] static void add_block(const Panel<V, Type>* const (&panels)[kGroups], const Input& x,
-                                               typename V::Floats (&sums)[kGroups][kTokens]) {
+                                               typename V::Floats* sums) {
     using Floats = typename V::Floats;
     constexpr size_t kParts = Type::kBlockValues / kActivationBlock;   // of a block
     constexpr size_t kScales = kActivationBlock / Type::kScaleValues;  // of a part
@@ -118,13 +118,15 @@ struct IntegerGroup {
         for (size_t g = 0; g < kGroups; ++g) {
           const Floats w_scale = panels[g]->scale[kScales * p + s];
           for (size_t t = 0; t < kTokens; ++t)
-            sums[g][t] = V::fma(V::to_float(dots[g][t]), V::mul(w_scale, x_scale[t]), sums[g][t]);
+            sums[g * kTokens + t] =
+                V::fma(V::to_float(dots[g][t]), V::mul(w_scale, x_scale[t]), sums[g * kTokens + t]);
         }
       }
       if constexpr (Type::kHasOffset)
         for (size_t t = 0; t < kTokens; ++t) {
           const Floats x_sum = V::broadcast(x.at(t, 0).sum[p]);
-          for (size_t g = 0; g < kGroups; ++g) sums[g][t] = V::fma(panels[g]->offset[p], x_sum, sums[g][t]);
+          for (size_t g = 0; g < kGroups; ++g)
+            sums[g * kTokens + t] = V::fma(panels[g]->offset[p], x_sum, sums[g * kTokens + t]);
         }
     }
   }
@@ -176,34 +178,44 @@ void apply_tokens(const Group* groups, size_t columns, const typename Group::Inp
 template <class V, class Type, class Group>
 void matmul(const uint8_t* w, size_t N, size_t K, const typename Group::Input& x, size_t T, float* y,
             size_t ldy) {
-  constexpr size_t kMaxGroups = 4, kFewTokens = 3;
-  const size_t stride = bytes_of<Type>(K),
-               step = V::kLanes * (T <= kFewTokens ? Group::kFewTokensGroups : kMaxGroups);
+  constexpr size_t kMaxGroups = 4;
+  const size_t stride = bytes_of<Type>(K), step = V::kLanes * kMaxGroups;
   Group groups[kMaxGroups];
   for (size_t n = 0; n < N; n += step) {
     const size_t rows = smaller(step, N - n);
     for (size_t k = 0; k < K; k += kStretch) {
-      const size_t columns = smaller(kStretch, K - k);
+      const size_t columns = smaller(kStretch, K - k), place = bytes_of<Type>(k) * V::kLanes;
+      const size_t ahead = k + kStretch < K ? bytes_of<Type>(kStretch) * V::kLanes : step * stride - place;
       for (size_t r = 0; r < rows; r += V::kLanes)
-        groups[r / V::kLanes].unpack(w + (n + r) * stride + bytes_of<Type>(k) * V::kLanes, columns);
+        groups[r / V::kLanes].unpack(w + (n + r) * stride + place, columns, ahead);
       apply_tokens<V>(groups, columns, x.at(0, k), T, k == 0, rows, y + n, ldy);
     }
   }
 }
 
-// One token: each block is used as soon as it is unpacked, a group after the other, as the memory delivers
-// them.
+// Up to kFewTokens tokens: each block is used for all of them as soon as it is unpacked, a group after the
+// other, as the memory delivers them; so reading and multiplying go on at the same time.
+inline constexpr size_t kFewTokens = 8;
+
 template <class V, class Type>
-void multiply_token(const uint8_t* w, size_t N, size_t K, const IntegerInput& x, float* y) {
+void multiply_few(const uint8_t* w, size_t N, size_t K, const IntegerInput& x, size_t T, float* y,
+                  size_t ldy) {
+  constexpr size_t kTile = 4;
   for (size_t n = 0; n < N; n += V::kLanes) {
-    typename V::Floats sums[1][1] = {{V::broadcast(0.0f)}};
-    for_each_block<V, Type>(w + n * bytes_of<Type>(K), K, [&](PackedBlock<V> block, size_t b) {
+    typename V::Floats sums[kFewTokens];
+    for (size_t t = 0; t < T; ++t) sums[t] = V::broadcast(0.0f);
+    for_each_block<V, Type>(w + n * bytes_of<Type>(K), K, kAhead, [&](PackedBlock<V> block, size_t b) {
+      using Group = IntegerGroup<V, Type>;
       Panel<V, Type> panel;
       Type::template unpack<V>(block, &panel);
       const Panel<V, Type>* const panels[1] = {&panel};
-      IntegerGroup<V, Type>::add_block(panels, x.at(0, b * Type::kBlockValues), sums);
+      const IntegerInput column = x.at(0, b * Type::kBlockValues);
+      size_t t = 0;
+      for (; t + kTile <= T; t += kTile)
+        Group::template add_block<1, kTile>(panels, column.at(t, 0), sums + t);
+      for (; t < T; ++t) Group::template add_block<1, 1>(panels, column.at(t, 0), sums + t);
     });
-    store_some<V>(y + n, sums[0][0], N - n);
+    for (size_t t = 0; t < T; ++t) store_some<V>(y + t * ldy + n, sums[t], N - n);
   }
 }
 
@@ -211,8 +223,8 @@ template <class V, class Type>
 void matmul_i8(const uint8_t* w, size_t N, size_t K, const QuantizedActivations* x, size_t T, float* y,
                size_t ldy) {
   const IntegerInput input = {x->q, x->scale, x->sum, K};
-  if (T == 1)
-    multiply_token<V, Type>(w, N, K, input, y);
+  if (T <= kFewTokens)
+    multiply_few<V, Type>(w, N, K, input, T, y, ldy);
   else
     matmul<V, Type, IntegerGroup<V, Type>>(w, N, K, input, T, y, ldy);
 }
