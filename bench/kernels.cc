@@ -1,4 +1,4 @@
-// Speed of the matrix products, per kernel row and tensor type: bytes of weights read per second for one
+// Speed of the matrix products, per kernel row and tensor type, and of attention: bytes of weights read per second for one
 // token (decode) and operations per second for several (prefill), beside what the same threads reach when
 // they only read, and when they only multiply and add bytes.
 //
@@ -178,6 +178,36 @@ class Bench {
     std::printf("\n");
   }
 
+  // Query rows of one head to 256 positions of 512 values, over and over, as prefill and decoding do.
+  void attend(KvType type, const char* name) {
+    constexpr size_t E = 512, kPages = 8, kRows = 64, kRounds = 8;
+    const size_t row_bytes = kv_row_bytes(type, E), page_bytes = kPagePositions * row_bytes;
+    std::vector<uint8_t> kv(2 * kPages * page_bytes);
+    for (size_t i = 0; i < 2 * kPages * kPagePositions; ++i)
+      row_.store_kv[static_cast<size_t>(type)](&x_[i], E, &kv[i * row_bytes]);
+    std::printf("attention, %s", name);
+    for (const size_t G : {kRows, size_t{8}, size_t{4}}) {
+      const size_t rounds = kRounds * kRows / G;
+      const double seconds = fastest([&] {
+        pool_.for_each(static_cast<size_t>(pool_.size()), [&](int, size_t) {
+          std::vector<float> out(G * E);
+          std::vector<SoftmaxState> states(G, {-1e30f, 0});
+          std::vector<const float*> queries;
+          std::vector<float*> outs;
+          for (size_t g = 0; g < G; ++g) queries.push_back(&x_[g * E]), outs.push_back(&out[g * E]);
+          for (size_t page = 0; page < rounds * kPages; ++page) {
+            const uint8_t* k = &kv[page % kPages * page_bytes];
+            row_.attend_page[static_cast<size_t>(type)](queries.data(), G, E, k, k + kPages * page_bytes, 0,
+                                                        kPagePositions, states.data(), outs.data());
+          }
+        });
+      });
+      const size_t products = 2 * G * E * kPagePositions * kPages * rounds * static_cast<size_t>(pool_.size());
+      std::printf("  %zu rows %5.1f GFLOP/s", G, 2.0 * static_cast<double>(products) / seconds / 1e9);
+    }
+    std::printf("\n");
+  }
+
  private:
   void multiply(DType type, bool int8, size_t N, size_t T) {
     const size_t t = static_cast<size_t>(type), stride = row_bytes(type, kCols);
@@ -211,6 +241,9 @@ int main(int argc, char** argv) {
   Bench bench(*row, **pool);
   bench.read();
   bench.peaks();
+  bench.attend(KvType::kF16, "f16");
+  bench.attend(KvType::kF32, "f32");
+  bench.attend(KvType::kQ8_0, "q8_0");
   for (int type = 0; type < kDTypeCount; ++type) {
     if (argc > 3 && std::strcmp(argv[3], dtype_info(static_cast<DType>(type)).name) != 0) continue;
     for (const bool int8 : {true, false}) bench.product(static_cast<DType>(type), int8);

@@ -71,7 +71,9 @@ struct Q8Rows {
 
 // Keys and values are decoded to float32 in blocks that stay in the first-level cache, once for all query
 // rows.
-inline constexpr size_t kKeyColumns = 256, kKeyPositions = 8, kValueColumns = 64, kAttendRows = 64;
+inline constexpr size_t kKeyColumns = 512, kKeyPositions = 9, kValueColumns = 96, kAttendRows = 64;
+// The sums that one tile keeps in registers: of 4 query rows, and 3 keys or 3 vectors of values.
+inline constexpr size_t kTileRows = 4, kTileWidth = 3;
 
 // out[p, i] = element e + i of row first + p of a page, for p < positions and i < columns, filled up with
 // zeros to a whole vector. out is [positions, kStride].
@@ -119,15 +121,15 @@ void score_page(const float* const* q, size_t G, size_t E, const uint8_t* k, siz
       const size_t columns = smaller(kKeyColumns, E - e);
       decode_rows<V, Rows, kKeyColumns>(k, E, first, positions, e, columns, keys);
       for (size_t r = 0; r < G;) {
-        const bool four = G - r >= 4;
+        const bool high = G - r >= kTileRows;
         for (size_t p = 0; p < positions;) {
-          const bool two = positions - p >= 2;
-          const auto add = four ? (two ? &add_scores<V, 4, 2> : &add_scores<V, 4, 1>)
-                                : (two ? &add_scores<V, 1, 2> : &add_scores<V, 1, 1>);
+          const bool wide = positions - p >= kTileWidth;
+          const auto add = high ? (wide ? &add_scores<V, kTileRows, kTileWidth> : &add_scores<V, kTileRows, 1>)
+                                : (wide ? &add_scores<V, 1, kTileWidth> : &add_scores<V, 1, 1>);
           add(q + r, e, columns, keys + p * kKeyColumns, first + p, score + r);
-          p += two ? 2 : 1;
+          p += wide ? kTileWidth : 1;
         }
-        r += four ? 4 : 1;
+        r += high ? kTileRows : 1;
       }
     }
   }
@@ -157,27 +159,36 @@ float update_softmax(float* score, size_t n, SoftmaxState* state) {
   return kept;
 }
 
-// accumulator[r] += sum over p of weight[r][p] * values[p] over kVectors vectors of columns, of which
-// `columns` exist; what was there before counts kept[r] times.
+// accumulator[r] += sum over p of weight[r][p] * values[p] over kVectors whole vectors of columns, or over the
+// `columns` that the last one has; what was there before counts kept[r] times.
 template <class V, size_t kRows, size_t kVectors>
 void add_values(const float (*weight)[kPagePositions], const float* kept, const float* values, size_t begin,
                 size_t end, float* const* accumulator, size_t e, size_t columns) {
-  const auto left = [columns](size_t v) { return columns - v * V::kLanes; };
-  typename V::Floats sums[kRows][kVectors];
-  for (size_t r = 0; r < kRows; ++r)
-    for (size_t v = 0; v < kVectors; ++v)
-      sums[r][v] = V::mul(load_some<V>(accumulator[r] + e + v * V::kLanes, left(v)), V::broadcast(kept[r]));
-  for (size_t p = begin; p < end; ++p) {
-    typename V::Floats value[kVectors];
-    for (size_t v = 0; v < kVectors; ++v) value[v] = V::load(values + p * kValueColumns + v * V::kLanes);
-    for (size_t r = 0; r < kRows; ++r) {
-      const typename V::Floats w = V::broadcast(weight[r][p]);
-      for (size_t v = 0; v < kVectors; ++v) sums[r][v] = V::fma(value[v], w, sums[r][v]);
+  const auto add = [&](const auto& load, const auto& store) {
+    typename V::Floats sums[kRows][kVectors];
+#pragma GCC unroll 4
+    for (size_t r = 0; r < kRows; ++r)
+#pragma GCC unroll 4
+      for (size_t v = 0; v < kVectors; ++v)
+        sums[r][v] = V::mul(load(accumulator[r] + e + v * V::kLanes), V::broadcast(kept[r]));
+    for (size_t p = begin; p < end; ++p) {
+      typename V::Floats value[kVectors];
+      for (size_t v = 0; v < kVectors; ++v) value[v] = V::load(values + p * kValueColumns + v * V::kLanes);
+      for (size_t r = 0; r < kRows; ++r) {
+        const typename V::Floats w = V::broadcast(weight[r][p]);
+        for (size_t v = 0; v < kVectors; ++v) sums[r][v] = V::fma(value[v], w, sums[r][v]);
+      }
     }
-  }
-  for (size_t r = 0; r < kRows; ++r)
-    for (size_t v = 0; v < kVectors; ++v)
-      store_some<V>(accumulator[r] + e + v * V::kLanes, sums[r][v], left(v));
+#pragma GCC unroll 4
+    for (size_t r = 0; r < kRows; ++r)
+#pragma GCC unroll 4
+      for (size_t v = 0; v < kVectors; ++v) store(accumulator[r] + e + v * V::kLanes, sums[r][v]);
+  };
+  if (columns >= kVectors * V::kLanes)
+    add([](const float* p) { return V::load(p); }, [](float* p, typename V::Floats a) { V::store(p, a); });
+  else if constexpr (kVectors == 1)
+    add([=](const float* p) { return load_some<V>(p, columns); },
+        [=](float* p, typename V::Floats a) { store_some<V>(p, a, columns); });
 }
 
 template <class V, class Rows>
@@ -188,15 +199,15 @@ void accumulate_page(const float (*weight)[kPagePositions], const float* kept, s
     const size_t columns = smaller(kValueColumns, E - e);
     decode_rows<V, Rows, kValueColumns>(v, E, begin, end - begin, e, columns, values + begin * kValueColumns);
     for (size_t r = 0; r < G;) {
-      const bool four = G - r >= 4;
+      const bool high = G - r >= kTileRows;
       for (size_t i = 0; i < columns;) {
-        const bool two = columns - i > V::kLanes;
-        const auto add = four ? (two ? &add_values<V, 4, 2> : &add_values<V, 4, 1>)
-                              : (two ? &add_values<V, 1, 2> : &add_values<V, 1, 1>);
+        const bool wide = columns - i >= kTileWidth * V::kLanes;
+        const auto add = high ? (wide ? &add_values<V, kTileRows, kTileWidth> : &add_values<V, kTileRows, 1>)
+                              : (wide ? &add_values<V, 1, kTileWidth> : &add_values<V, 1, 1>);
         add(weight + r, kept + r, values + i, begin, end, accumulator + r, e + i, columns - i);
-        i += (two ? 2 : 1) * V::kLanes;
+        i += (wide ? kTileWidth : 1) * V::kLanes;
       }
-      r += four ? 4 : 1;
+      r += high ? kTileRows : 1;
     }
   }
 }
