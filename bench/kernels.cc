@@ -1,6 +1,6 @@
-// Speed of the matrix products, per kernel row and tensor type, and of attention: bytes of weights read per second for one
-// token (decode) and operations per second for several (prefill), beside what the same threads reach when
-// they only read, and when they only multiply and add bytes.
+// Speed of the matrix products, per kernel row and tensor type, and of attention: bytes of weights read per
+// second for one token (decode) and operations per second for several (prefill), beside what the same threads
+// reach when they only read, and when they only multiply and add bytes.
 //
 //   g4_bench_kernels [threads] [row] [type]
 #include <algorithm>
@@ -171,9 +171,9 @@ class Bench {
                 static_cast<double>(N * row_bytes(type, kCols)) / seconds / 1e9);
     for (const size_t T : {2, 4, 8, 64, 512}) {
       const size_t rows = T <= 8 ? N : kPrefillRows;  // few tokens: the weights come from memory
-      std::printf("  T=%zu %6.1f GOP/s", T,
-                  2.0 * static_cast<double>(rows * kCols * T) /
-                      fastest([&] { multiply(type, int8, rows, T); }) / 1e9);
+      std::printf("  T=%zu %6.1f GOP/s", T, 2.0 * static_cast<double>(rows * kCols * T) / fastest([&] {
+                                              multiply(type, int8, rows, T);
+                                            }) / 1e9);
     }
     std::printf("\n");
   }
@@ -202,7 +202,8 @@ class Bench {
           }
         });
       });
-      const size_t products = 2 * G * E * kPagePositions * kPages * rounds * static_cast<size_t>(pool_.size());
+      const size_t products =
+          2 * G * E * kPagePositions * kPages * rounds * static_cast<size_t>(pool_.size());
       std::printf("  %zu rows %5.1f GFLOP/s", G, 2.0 * static_cast<double>(products) / seconds / 1e9);
     }
     std::printf("\n");

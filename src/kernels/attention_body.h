@@ -124,8 +124,9 @@ void score_page(const float* const* q, size_t G, size_t E, const uint8_t* k, siz
         const bool high = G - r >= kTileRows;
         for (size_t p = 0; p < positions;) {
           const bool wide = positions - p >= kTileWidth;
-          const auto add = high ? (wide ? &add_scores<V, kTileRows, kTileWidth> : &add_scores<V, kTileRows, 1>)
-                                : (wide ? &add_scores<V, 1, kTileWidth> : &add_scores<V, 1, 1>);
+          const auto add = high
+                               ? (wide ? &add_scores<V, kTileRows, kTileWidth> : &add_scores<V, kTileRows, 1>)
+                               : (wide ? &add_scores<V, 1, kTileWidth> : &add_scores<V, 1, 1>);
           add(q + r, e, columns, keys + p * kKeyColumns, first + p, score + r);
           p += wide ? kTileWidth : 1;
         }
@@ -159,8 +160,8 @@ float update_softmax(float* score, size_t n, SoftmaxState* state) {
   return kept;
 }
 
-// accumulator[r] += sum over p of weight[r][p] * values[p] over kVectors whole vectors of columns, or over the
-// `columns` that the last one has; what was there before counts kept[r] times.
+// accumulator[r] += sum over p of weight[r][p] * values[p] over kVectors whole vectors of columns, or over
+// the `columns` that the last one has; what was there before counts kept[r] times.
 template <class V, size_t kRows, size_t kVectors>
 void add_values(const float (*weight)[kPagePositions], const float* kept, const float* values, size_t begin,
                 size_t end, float* const* accumulator, size_t e, size_t columns) {

@@ -11,7 +11,19 @@ namespace {
 constexpr size_t kHeadsPerTask = 8, kRowsPerTask = 8;
 }
 
-// K and V of all rows, from norm_TD, into the stores.
+// From norm_TD, in one step: q_THE if `query`, K and V in kv_TKE if `key_value`.
+void Forward::project(int layer, bool query, bool key_value) {
+  const LayerWeights& w = weights(layer);
+  float* k_TKE = act_.kv_TKE.data();
+  const Linear::Product all[] = {
+      {&w.attn_q, act_.q_THE.data()}, {&w.attn_k, k_TKE}, {&w.attn_v, k_TKE + T() * w.attn_k.rows}};
+  const size_t key_value_count = w.attn_v.empty() ? 1 : 2;
+  linear_.set_input(act_.norm_TD.data(), T(), D_);
+  linear_.products(
+      std::span(all).subspan(query ? 0 : 1, (query ? 1 : 0) + (key_value ? key_value_count : 0)));
+}
+
+// The K and V that project() made, normed and rotated, into the stores.
 void Forward::write_kv(int layer) {
   const LayerWeights& w = weights(layer);
   const size_t heads = static_cast<size_t>(config(layer).kv_head_count),
@@ -19,10 +31,6 @@ void Forward::write_kv(int layer) {
   const bool sliding = config(layer).is_sliding;
   float* k_TKE = act_.kv_TKE.data();
   float* v_TKE = k_TKE + T() * heads * E;
-  linear_.set_input(act_.norm_TD.data(), T(), D_);
-  linear_.product(w.attn_k, k_TKE);
-  if (!w.attn_v.empty()) linear_.product(w.attn_v, v_TKE);
-
   const float* cos = sliding ? act_.cos_sliding_TE.data() : act_.cos_full_TE.data();
   const float* sin = sliding ? act_.sin_sliding_TE.data() : act_.sin_full_TE.data();
   for_rows([&](size_t t) {
@@ -42,14 +50,12 @@ void Forward::write_kv(int layer) {
   });
 }
 
-// x += norm(Wo · attention(Wq · norm_TD))
+// x += norm(Wo · attention(q_THE))
 void Forward::attention(int layer) {
   const LayerWeights& w = weights(layer);
   const size_t heads = static_cast<size_t>(net_.config.head_count),
                E = static_cast<size_t>(config(layer).head_dim);
   const size_t group = heads / static_cast<size_t>(config(layer).kv_head_count);
-  linear_.set_input(act_.norm_TD.data(), T(), D_);
-  linear_.product(w.attn_q, act_.q_THE.data());
 
   // A task is some query heads of one KV head in some rows that follow one another in a session: the more,
   // the fewer times their keys and values are read.

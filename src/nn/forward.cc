@@ -43,15 +43,20 @@ Status Forward::run(std::span<const Row> rows, std::span<uint64_t> layer_rows, c
   tap("embed", -1, act_.x_TD.data(), D_);
   for (int layer = 0; layer < L; ++layer) {
     norm_rows(act_.x_TD.data(), weights(layer).attn_norm, act_.norm_TD.data());
-    if (net_.config.owns_kv(layer)) write_kv(layer);
+    const bool owns_kv = net_.config.owns_kv(layer), prunes = layer == last_owner;
+    if (owns_kv) {
+      project(layer, !prunes, true);
+      write_kv(layer);
+    }
     if (has_ple && layer == 0 && last_owner == 0) G4_RETURN_IF_ERROR(ple_identity());
-    if (layer == last_owner) {
+    if (prunes) {
       // From here on no layer writes K or V: a row whose output nobody reads is done (performance.md 3.1).
       keep_wanted_rows();
       if (T() == 0) break;
       if (has_ple) ple_context(last_owner, L);
       tap("ple", -1, act_.ple_TLP.data(), ple_width());
     }
+    if (prunes || !owns_kv) project(layer, true, false);
     attention(layer);
     feed_forward(layer);
     if (has_ple && layer == 0 && last_owner > 0) {  // asked for in embed(): by now they are here

@@ -46,6 +46,7 @@ class Forward {
   void embed();
   Status ple_identity();                             // ple_TLP = table rows
   void ple_context(int layer_begin, int layer_end);  // and the projection of the embeddings, for these layers
+  void project(int layer, bool query, bool key_value);
   void write_kv(int layer);
   void keep_wanted_rows();
   void attention(int layer);

@@ -33,10 +33,19 @@ void Linear::multiply(const Matrix& w, size_t n, size_t n_count, size_t t, size_
   }
 }
 
-void Linear::product(const Matrix& w, float* y) {
-  prepare(w);
-  for_blocks(w.rows, kRowBlock, [&](float*, size_t n, size_t n_count, size_t t, size_t t_count) {
-    multiply(w, n, n_count, t, t_count, y + t * w.rows + n, w.rows);
+// The matrices stand one below the other, each filled up to whole blocks.
+void Linear::products(std::span<const Product> products) {
+  const auto filled = [](const Matrix& w) { return (w.rows + kRowBlock - 1) / kRowBlock * kRowBlock; };
+  size_t rows = 0;
+  for (const Product& product : products) {
+    prepare(*product.w);
+    rows += filled(*product.w);
+  }
+  for_blocks(rows, kRowBlock, [&](float*, size_t n, size_t n_count, size_t t, size_t t_count) {
+    const Product* product = products.data();
+    for (; n >= filled(*product->w); ++product) n -= filled(*product->w);
+    const Matrix& w = *product->w;
+    multiply(w, n, std::min(n_count, w.rows - n), t, t_count, product->y + t * w.rows + n, w.rows);
   });
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <atomic>
+#include <span>
 
 #include "base/thread_pool.h"
 #include "kernels/table.h"
@@ -14,9 +15,9 @@ namespace g4 {
 // seen soon.
 inline constexpr size_t kRowBlock = 32;
 inline constexpr size_t kTokenBlock = 64;
-// Into how many tasks the rows of a matrix are cut, and how many multiplications are worth a second thread:
-// they take some 10 us, a thread that has to be waited for sometimes more.
-inline constexpr size_t kTasksPerThread = 8, kLeastShared = size_t{1} << 19;
+// Into how many tasks the rows of a matrix are cut, and how many weights a task has at most: at the end the
+// others wait for the last one. How many multiplications are worth a second thread: they take some 5 us.
+inline constexpr size_t kTasksPerThread = 8, kMostOfATask = size_t{1} << 19, kLeastShared = size_t{1} << 18;
 
 class Linear {
  public:
@@ -26,8 +27,16 @@ class Linear {
 
   // The rows x [T, K] that the next products take; x must stay as it is until then.
   void set_input(const float* x, size_t T, size_t K) { x_ = x, T_ = T, K_ = K, quantised_ = false; }
-  // y [T, w.rows] = x · Wᵀ. Incomplete if cancelled.
-  void product(const Matrix& w, float* y);
+  struct Product {
+    const Matrix* w;
+    float* y;
+  };
+  // y [T, w.rows] = x · Wᵀ for each of them, all in one step of the threads. Incomplete if cancelled.
+  void products(std::span<const Product> products);
+  void product(const Matrix& w, float* y) {
+    const Product only[] = {{&w, y}};
+    products(only);
+  }
   // y [T, F] = gelu(x · gateᵀ) ⊙ (x · upᵀ)
   void gated_product(const Matrix& gate, const Matrix& up, float* y);
   // For every block of up to kRowBlock rows of w and up to kTokenBlock tokens: puts tile [t_count, n_count] =
@@ -65,7 +74,8 @@ class Linear {
   void for_blocks(size_t N, size_t block_rows, Body&& body) {
     const size_t workers = static_cast<size_t>(pool_.size()), tile_floats = act_.tile.size() / workers;
     const size_t blocks = (N + block_rows - 1) / block_rows;
-    const size_t step = std::max<size_t>(1, blocks / (kTasksPerThread * workers)) * block_rows;
+    const size_t share = std::min(blocks / (kTasksPerThread * workers), kMostOfATask / (block_rows * K_));
+    const size_t step = std::max<size_t>(1, share) * block_rows;
     const auto task = [&](int worker, size_t index) {
       float* tile = act_.tile.data() + static_cast<size_t>(worker) * tile_floats;
       const size_t begin = index * step, end = std::min(N, begin + step);

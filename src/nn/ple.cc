@@ -36,10 +36,10 @@ void Forward::ple_gate(int layer) {
   const size_t P = static_cast<size_t>(net_.config.ple_dim), width = ple_width();
   float* gate_TP = act_.hidden_TF.data();
   linear_.set_input(act_.x_TD.data(), T(), D_);
-  linear_.product(w.ple_gate, gate_TP);
-  for_rows([&](size_t t) {
-    kernels_.gelu_mul(gate_TP + t * P, act_.ple_TLP.data() + t * width + static_cast<size_t>(layer) * P, P,
-                      gate_TP + t * P);
+  linear_.blocks(w.ple_gate, [&](float* tile, size_t n, size_t n_count, size_t t, size_t t_count) {
+    const float* ple = act_.ple_TLP.data() + t * width + static_cast<size_t>(layer) * P + n;
+    for (size_t i = 0; i < t_count; ++i)
+      kernels_.gelu_mul(tile + i * n_count, ple + i * width, n_count, gate_TP + (t + i) * P + n);
   });
   linear_.set_input(gate_TP, T(), P);
   linear_.product(w.ple_proj, act_.block_TD.data());
