@@ -71,7 +71,7 @@ struct Q8Rows {
 
 // Keys and values are decoded to float32 in blocks that stay in the first-level cache, once for all query
 // rows.
-inline constexpr size_t kKeyColumns = 512, kKeyPositions = 9, kValueColumns = 96, kAttendRows = 64;
+inline constexpr size_t kKeyColumns = 256, kKeyPositions = 15, kValueColumns = 96, kAttendRows = 64;
 // The sums that one tile keeps in registers: of 4 query rows, and 3 keys or 3 vectors of values.
 inline constexpr size_t kTileRows = 4, kTileWidth = 3;
 
