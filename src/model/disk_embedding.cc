@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "base/aligned_buffer.h"
 #include "base/check.h"
 
@@ -42,8 +42,7 @@ StatusOr<std::unique_ptr<DiskEmbedding>> DiskEmbedding::open(std::shared_ptr<Map
 }
 
 void DiskEmbedding::prefetch(std::span<const int32_t> tokens) const {
-  std::vector<size_t> rows;
-  rows.reserve(tokens.size());
+  absl::InlinedVector<size_t, 16> rows;  // a decoded token allocates nothing
   for (const int32_t token : tokens)
     if (token >= 0 && static_cast<size_t>(token) < table_.rows) rows.push_back(static_cast<size_t>(token));
   std::sort(rows.begin(), rows.end());

@@ -4,11 +4,14 @@
 #include <chrono>
 #include <cstring>
 
+#include "absl/container/inlined_vector.h"
 #include "base/cpu.h"
 #include "base/media_token.h"
 
 namespace g4 {
 namespace {
+constexpr size_t kInlineRows = 16;  // sessions that decode together without allocating
+
 constexpr int kMaxChunk = 8192;
 
 // Fills in the defaults. Errors: argument, naming option and value.
@@ -149,7 +152,7 @@ Status Session::evaluate_batch(std::span<Session* const> sessions,
                                const PrefillProgress& progress) {
   const auto start = std::chrono::steady_clock::now();
   size_t count = 0, longest_run = 0;
-  std::vector<StepInput> inputs;
+  absl::InlinedVector<StepInput, kInlineRows> inputs;
   for (size_t i = 0; i < sessions.size(); ++i) {
     G4_RETURN_IF_ERROR(sessions[i]->check_tokens(tokens[i], sessions[i]->position()));
     G4_ASSIGN_OR_RETURN(StepInput input, sessions[i]->make_input(tokens[i]));
@@ -192,7 +195,7 @@ Status Session::run_rows(std::span<const StepInput> inputs, float* all_logits,
                chunk = std::min(activations_.row_capacity, static_cast<size_t>(options_.chunk));
   size_t total = 0, done = 0;
   for (const StepInput& input : inputs) total += input.tokens.size();
-  std::vector<Row> rows;
+  absl::InlinedVector<Row, kInlineRows> rows;
   rows.reserve(std::min(total, activations_.row_capacity));
   for (size_t s = 0, next = 0; done < total; done += rows.size()) {
     if (progress && !progress(done, total)) return cancelled_error();
