@@ -88,8 +88,8 @@ struct ThreadPool::Impl {
   void work(int worker) {
     for (uint64_t run = 0;;) {
       for_run.wait([&] { return state / kRun != run; });
-      if (stopping) return;
       run = state / kRun;
+      if (stopping) return;  // asked after the run was read: the one that stop() publishes is none to join
       if (!join(run)) continue;
       call(context, worker);
       if ((--state & kWorkers) == 0) for_end.wake();

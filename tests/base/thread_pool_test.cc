@@ -151,6 +151,21 @@ TEST_CASE("a pool without workers or with absurdly many is refused", "[base][thr
   }
 }
 
+TEST_CASE("a pool that ends while its workers are just waking ends", "[base][threads]") {
+  // More threads than processors: some are stopped between any two instructions.
+  std::atomic<int> done{0};
+  const auto use = [&done] {
+    for (int i = 0; i < 1000; ++i) {
+      const auto pool = *ThreadPool::create(3);
+      for (int run = 0; run < 3; ++run) pool->for_each(2, [&](int, size_t) { ++done; });
+    }
+  };
+  std::vector<std::thread> users;
+  for (int i = 0; i < 8; ++i) users.emplace_back(use);
+  for (std::thread& user : users) user.join();
+  CHECK(done == 8 * 1000 * 6);
+}
+
 #if defined(__linux__)
 TEST_CASE("pinned workers stay on their processors, the caller is left alone", "[base][threads]") {
   cpu_set_t before, after;
