@@ -13,7 +13,7 @@ constexpr const char* kTableName = "per_layer_token_embd.weight";
 constexpr uint64_t kMergeBytes = 4096;  // rows no further apart than a page are asked for together
 // A touched row of the mapping brings its cached neighbours into the process: Linux maps what it holds in one
 // piece, up to 2 MB of a file written not long ago. After so many rows the pages are given back.
-constexpr uint64_t kMaxResidentRows = 16;
+constexpr uint64_t kMaxResidentRows = 4;
 }  // namespace
 
 StatusOr<std::unique_ptr<DiskEmbedding>> DiskEmbedding::open(std::shared_ptr<MappedFile> file,
