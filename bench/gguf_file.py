@@ -1,4 +1,5 @@
 """GGUF version 3, as far as the benchmarks need it: writing a model whose tensors come in pieces, finding a tensor in a file."""
+import os
 import struct
 
 ALIGNMENT = 32
@@ -42,7 +43,19 @@ class Writer:
         """pieces(size): yields the tensor's bytes, `size` in all."""
         self._tensors.append((name, kind, shape, pieces))
 
-    def write(self, file, on_progress=lambda done, total: None):
+    def write(self, path, on_progress=lambda done, total: None):
+        """The file is there whole or not at all."""
+        unfinished = path + ".unfinished"
+        try:
+            with open(unfinished, "wb") as file:
+                self._write(file, on_progress)
+            os.replace(unfinished, path)
+        except BaseException:
+            if os.path.exists(unfinished):
+                os.remove(unfinished)
+            raise
+
+    def _write(self, file, on_progress):
         head = struct.pack("<4sIQQ", b"GGUF", 3, len(self._tensors), len(self._metadata)) + b"".join(self._metadata)
         total = 0
         for name, kind, shape, _ in self._tensors:

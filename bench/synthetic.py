@@ -9,7 +9,6 @@ slow to load as the real one. The same arguments give the same file.
 """
 import argparse
 import itertools
-import os
 import random
 import string
 import struct
@@ -173,15 +172,7 @@ def write_model(path, size_name, layer_count=None, vocab_count=VOCABULARY, on_pr
     writer = gguf_file.Writer()
     add_metadata(writer, size, is_full, vocab_count)
     add_tensors(writer, size, is_full, vocab_count)
-    unfinished = path + ".unfinished"
-    try:
-        with open(unfinished, "wb") as file:
-            writer.write(file, on_progress)
-        os.replace(unfinished, path)
-    except BaseException:
-        if os.path.exists(unfinished):
-            os.remove(unfinished)
-        raise
+    writer.write(path, on_progress)
 
 
 def main():

@@ -6,7 +6,6 @@
 About 1 GB in F16. The type is that of the matrices of the layers; convolutions and norms are F32, the embedding of patches F16.
 """
 import argparse
-import os
 import struct
 
 import gguf_file
@@ -120,15 +119,7 @@ def write_mmproj(path, kind, text_hidden=TEXT_HIDDEN):
     towers = Towers(writer, kind)
     add_vision(writer, towers, text_hidden)
     add_audio(writer, towers, text_hidden)
-    unfinished = path + ".unfinished"
-    try:
-        with open(unfinished, "wb") as file:
-            writer.write(file)
-        os.replace(unfinished, path)
-    except BaseException:
-        if os.path.exists(unfinished):
-            os.remove(unfinished)
-        raise
+    writer.write(path)
 
 
 def main():

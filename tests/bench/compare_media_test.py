@@ -62,8 +62,7 @@ def a_file_of_the_released_sizes():
     synthetic_mmproj.add_vision(writer, towers, 64)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "vision.gguf")
-        with open(path, "wb") as file:
-            writer.write(file)
+        writer.write(path)
         expect_equal(gguf_file.find_tensor(path, "v.blk.15.ffn_down.weight")[1], 768 * 3072 // 32 * 34)
         expect(gguf_file.find_tensor(path, "v.blk.16.ffn_down.weight") is None, "there are 16 layers")
 
