@@ -164,18 +164,22 @@ class Bench {
 
   void product(DType type, bool int8) {
     if (int8 && row_.matmul_i8[static_cast<size_t>(type)] == nullptr) return;
-    const size_t N = kWeightBytes / row_bytes(type, kCols) / 64 * 64;
-    y_.resize(std::max(8 * N, 512 * kPrefillRows));
-    const double seconds = fastest([&] { multiply(type, int8, N, 1); });
-    std::printf("%-5s %-4s %5.1f GB/s", dtype_info(type).name, int8 ? "int8" : "f32",
-                static_cast<double>(N * row_bytes(type, kCols)) / seconds / 1e9);
-    for (const size_t T : {2, 4, 8, 64, 512}) {
-      const size_t rows = T <= 8 ? N : kPrefillRows;  // few tokens: the weights come from memory
-      std::printf("  T=%zu %6.1f GOP/s", T, 2.0 * static_cast<double>(rows * kCols * T) / fastest([&] {
-                                              multiply(type, int8, rows, T);
-                                            }) / 1e9);
-    }
-    std::printf("\n");
+    print(dtype_info(type).name, int8 ? "int8" : "f32", row_bytes(type, kCols),
+          [&](size_t N, size_t T) { multiply(type, int8, N, T); });
+  }
+
+  void words() {
+    constexpr size_t kBlocks = word_blocks(kCols), kRowBytes = kBlocks * sizeof(WordBlock);
+    if (row_.matmul_words == nullptr) return;
+    std::vector<WordBlock> x(512 * kBlocks);
+    for (size_t t = 0; t < 512; ++t)
+      row_.to_words[static_cast<size_t>(DType::kF32)](reinterpret_cast<const uint8_t*>(&x_[t * kCols]), kCols,
+                                                      reinterpret_cast<uint8_t*>(&x[t * kBlocks]), 1);
+    print("words", "", kRowBytes, [&](size_t N, size_t T) {
+      pool_.parallel_for(N, 32, [&](size_t begin, size_t end) {
+        row_.matmul_words(&weights_[begin * kRowBytes], end - begin, kCols, x.data(), T, &y_[begin], N);
+      });
+    });
   }
 
   // Query rows of one head to 256 positions of 512 values, over and over, as prefill and decoding do.
@@ -210,6 +214,22 @@ class Bench {
   }
 
  private:
+  // One line for a product of N rows with T tokens.
+  template <typename Multiply>
+  void print(const char* weights, const char* inputs, size_t bytes_of_row, Multiply multiply) {
+    const size_t N = kWeightBytes / bytes_of_row / 64 * 64;
+    y_.resize(std::max(8 * N, 512 * kPrefillRows));
+    const double seconds = fastest([&] { multiply(N, size_t{1}); });
+    std::printf("%-5s %-4s %5.1f GB/s", weights, inputs,
+                static_cast<double>(N * bytes_of_row) / seconds / 1e9);
+    for (const size_t T : {2, 4, 8, 64, 512}) {
+      const size_t rows = T <= 8 ? N : kPrefillRows;  // few tokens: the weights come from memory
+      const double operations = 2.0 * static_cast<double>(rows * kCols * T);
+      std::printf("  T=%zu %6.1f GOP/s", T, operations / fastest([&] { multiply(rows, T); }) / 1e9);
+    }
+    std::printf("\n");
+  }
+
   void multiply(DType type, bool int8, size_t N, size_t T) {
     const size_t t = static_cast<size_t>(type), stride = row_bytes(type, kCols);
     const QuantizedActivations x{q_.data(), scale_.data(), sum_.data()};
@@ -245,6 +265,7 @@ int main(int argc, char** argv) {
   bench.attend(KvType::kF16, "f16");
   bench.attend(KvType::kF32, "f32");
   bench.attend(KvType::kQ8_0, "q8_0");
+  bench.words();
   for (int type = 0; type < kDTypeCount; ++type) {
     if (argc > 3 && std::strcmp(argv[3], dtype_info(static_cast<DType>(type)).name) != 0) continue;
     for (const bool int8 : {true, false}) bench.product(static_cast<DType>(type), int8);

@@ -56,8 +56,11 @@ struct Avx512 {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
                         _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
   }
-  static void store_bytes(int8_t* p, Ints a) {
+  static void store_integers(int8_t* p, Ints a) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(a));
+  }
+  static void store_integers(int16_t* p, Ints a) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi32_epi16(a));
   }
   static void prefetch(const uint8_t* p) { _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0); }
 
@@ -72,6 +75,11 @@ struct Avx512 {
     return run;
   }
   static Ints end_run(Ints run) { return _mm512_madd_epi16(run, _mm512_set1_epi16(1)); }
+  static Ints add_pairs(Ints sums, Ints a, Ints b) {
+    sums = _mm512_add_epi32(sums, _mm512_madd_epi16(a, b));
+    asm("" : "+v"(sums));
+    return sums;
+  }
 
  protected:
   // Moves the signs of weights that have one to their activations.

@@ -12,6 +12,7 @@ struct Avx512Vnni : Avx512 {
     return _mm512_dpbusd_epi32(run, weights, activations);
   }
   static Ints end_run(Ints run) { return run; }
+  static Ints add_pairs(Ints sums, Ints a, Ints b) { return _mm512_dpwssd_epi32(sums, a, b); }
 };
 }  // namespace
 }  // namespace g4

@@ -71,13 +71,22 @@ struct Avx2 {
     return run;
   }
   static Ints end_run(Ints run) { return _mm256_madd_epi16(run, _mm256_set1_epi16(1)); }
-  static void store_bytes(int8_t* p, Ints a) {
-    const __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
-    _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packs_epi16(words, words));
+  static Ints add_pairs(Ints sums, Ints a, Ints b) {
+    asm("vpaddd %1, %0, %0" : "+x"(sums) : "x"(_mm256_madd_epi16(a, b)));  // in place, and now
+    return sums;
+  }
+  static void store_integers(int8_t* p, Ints a) {
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packs_epi16(to_words(a), to_words(a)));
+  }
+  static void store_integers(int16_t* p, Ints a) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), to_words(a));
   }
   static void prefetch(const uint8_t* p) { _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0); }
 
  private:
+  static __m128i to_words(Ints a) {
+    return _mm_packs_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
+  }
   static __m128i load16(const void* p) { return _mm_loadu_si128(static_cast<const __m128i*>(p)); }
 };
 }  // namespace

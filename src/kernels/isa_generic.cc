@@ -146,9 +146,23 @@ struct Generic {
   // Optional: multiply_matrices<kQuads>(quads, x, K, dots) in place of add_products and end_run, for the
   // sizes of dots (groups and tokens) that it is defined for; dot_quads of matmul_body.h says what it does.
 
-  // Integers of -128 ... 127 to bytes.
-  static void store_bytes(int8_t* p, Ints a) {
+  // Sums of products of int16: adds to lane i of `sums` those of the 2 words of lane i. Only where the
+  // instruction set has it in one step.
+  static Ints add_pairs(Ints sums, Ints a, Ints b) {
+    return each<Ints>([=](int i) {
+      const auto product = [=](int at) {
+        return static_cast<uint32_t>(static_cast<int16_t>(a.v[i] >> at) * static_cast<int16_t>(b.v[i] >> at));
+      };
+      return sums.v[i] + product(0) + product(16);
+    });
+  }
+
+  // Integers in range of the type to memory.
+  static void store_integers(int8_t* p, Ints a) {
     for (int i = 0; i < kLanes; ++i) p[i] = static_cast<int8_t>(a.v[i]);
+  }
+  static void store_integers(int16_t* p, Ints a) {
+    for (int i = 0; i < kLanes; ++i) p[i] = static_cast<int16_t>(a.v[i]);
   }
   static void prefetch(const uint8_t*) {}
 

@@ -76,6 +76,7 @@ template <class V, class Type>
 struct IntegerGroup {
   using Input = IntegerInput;
   static constexpr size_t kTileTokens = V::kTileTokens;
+  static constexpr size_t tile_groups(size_t tokens) { return tokens <= 4 ? 2 : 1; }
   Panel<V, Type> panels[kStretch / Type::kBlockValues];
 
   void unpack(const uint8_t* bytes, size_t columns, size_t ahead) {
@@ -139,21 +140,29 @@ struct IntegerGroup {
 template <class V, class Group, size_t kGroups, size_t kTokens>
 void apply_tile(const Group* groups, size_t columns, const typename Group::Input& x, bool first, size_t rows,
                 float* y, size_t ldy) {
+  const bool whole = rows >= kGroups * V::kLanes;
   const auto left = [rows](size_t g) { return rows > g * V::kLanes ? rows - g * V::kLanes : 0; };
+  const auto place = [=](size_t g, size_t t) { return y + t * ldy + g * V::kLanes; };
   typename V::Floats sums[kGroups][kTokens];
   for (size_t g = 0; g < kGroups; ++g)
     for (size_t t = 0; t < kTokens; ++t)
-      sums[g][t] = first ? V::broadcast(0.0f) : load_some<V>(y + t * ldy + g * V::kLanes, left(g));
+      sums[g][t] = first   ? V::broadcast(0.0f)
+                   : whole ? V::load(place(g, t))
+                           : load_some<V>(place(g, t), left(g));
   Group::add_products(groups, columns, x, sums);
   for (size_t g = 0; g < kGroups; ++g)
-    for (size_t t = 0; t < kTokens; ++t) store_some<V>(y + t * ldy + g * V::kLanes, sums[g][t], left(g));
+    for (size_t t = 0; t < kTokens; ++t)
+      if (whole)
+        V::store(place(g, t), sums[g][t]);
+      else
+        store_some<V>(place(g, t), sums[g][t], left(g));
 }
 
-// The groups of a step and kTokens tokens, in tiles of two groups, or of one if it has many tokens.
+// The groups of a step and kTokens tokens, in tiles.
 template <class V, class Group, size_t kTokens>
 void apply_step(const Group* groups, size_t columns, const typename Group::Input& x, bool first, size_t rows,
                 float* y, size_t ldy) {
-  constexpr size_t kMost = kTokens <= 4 ? 2 : 1;
+  constexpr size_t kMost = Group::tile_groups(kTokens);
   for (size_t n = 0; n < rows;) {
     const bool whole = rows - n > (kMost - 1) * V::kLanes;
     const auto apply = whole ? &apply_tile<V, Group, kMost, kTokens> : &apply_tile<V, Group, 1, kTokens>;

@@ -12,35 +12,44 @@ void for_each_vector(size_t n, Function function) {
   for (size_t i = 0; i < n; i += V::kLanes) function(i, n - i);
 }
 
+// One block: q ~ x / scale, |q| <= kLimit. Returns the sum of q.
+template <class V, size_t kBlock, int kLimit, class Integer>
+[[gnu::always_inline]] inline float quantize_block(const float* x, Integer* q, float* scale) {
+  using Floats = typename V::Floats;
+  // The bits of |x| order as integers do, with NaN on top: so NaN and infinity reach the scale on every
+  // instruction set.
+  typename V::Ints top = V::broadcast_int(0);
+  for (size_t i = 0; i < kBlock; i += V::kLanes) top = V::max_int(top, V::bits(absolute<V>(V::load(x + i))));
+  float lanes[V::kLanes];
+  V::store(lanes, V::from_bits(top));
+  uint32_t most = 0;
+  for (size_t i = 0; i < V::kLanes; ++i) {
+    uint32_t bits;
+    memcpy(&bits, &lanes[i], sizeof bits);
+    most = bits > most ? bits : most;
+  }
+  const float largest = float_from_bits(most);
+  // Below 1e-30 the reciprocal would overflow: such a block is 0.
+  const bool tiny = largest < 1e-30f;
+  const Floats inverse = V::broadcast(tiny ? 0.0f : float{kLimit} / largest);
+  const Floats limit = V::broadcast(float{kLimit}), magic = V::broadcast(0x1.8p23f);
+  Floats total = V::broadcast(0.0f);
+  for (size_t i = 0; i < kBlock; i += V::kLanes) {
+    const Floats scaled = V::mul(V::load(x + i), inverse);
+    const Floats bounded =
+        V::max(V::min(scaled, limit), V::sub(V::broadcast(0.0f), limit));  // NaN becomes the limit
+    const Floats shifted = V::add(bounded, magic);  // rounds to the nearest, ties to even
+    V::store_integers(q + i, V::sub_int(V::bits(shifted), V::bits(magic)));
+    total = V::add(total, V::sub(shifted, magic));
+  }
+  *scale = tiny ? 0.0f : largest / float{kLimit};
+  return V::sum(total);
+}
+
 template <class V>
 void quantize_row(const float* x, size_t K, int8_t* q, float* scale, float* sum) {
-  using Floats = typename V::Floats;
-  for (size_t k = 0; k < K; k += kActivationBlock, x += kActivationBlock, q += kActivationBlock) {
-    // The bits of |x| order as integers do, with NaN on top: so NaN and infinity reach the scale on every
-    // instruction set.
-    typename V::Ints top = V::broadcast_int(0);
-    for (size_t i = 0; i < kActivationBlock; i += V::kLanes)
-      top = V::max_int(top, V::bits(absolute<V>(V::load(x + i))));
-    float lanes[V::kLanes], largest = 0.0f;
-    V::store(lanes, V::from_bits(top));
-    for (const float lane : lanes)
-      if (!(lane <= largest) && largest == largest) largest = lane;  // once NaN, always NaN
-    // Below 1e-30 the reciprocal would overflow: such a block is 0.
-    const bool tiny = largest < 1e-30f;
-    const Floats inverse = V::broadcast(tiny ? 0.0f : 127.0f / largest);
-    const Floats limit = V::broadcast(127.0f), magic = V::broadcast(0x1.8p23f);
-    Floats total = V::broadcast(0.0f);
-    for (size_t i = 0; i < kActivationBlock; i += V::kLanes) {
-      const Floats scaled = V::mul(V::load(x + i), inverse);
-      const Floats bounded =
-          V::max(V::min(scaled, limit), V::sub(V::broadcast(0.0f), limit));  // NaN becomes 127
-      const Floats shifted = V::add(bounded, magic);  // rounds to the nearest, ties to even
-      V::store_bytes(q + i, V::sub_int(V::bits(shifted), V::bits(magic)));
-      total = V::add(total, V::sub(shifted, magic));
-    }
-    *scale = tiny ? 0.0f : largest / 127.0f;
-    *sum++ = *scale++ * V::sum(total);
-  }
+  for (size_t k = 0; k < K; k += kActivationBlock, ++scale)
+    *sum++ = quantize_block<V, kActivationBlock, 127>(x + k, q + k, scale) * *scale;
 }
 
 template <class V>
@@ -88,6 +97,15 @@ template <class V>
 void gelu_mul(const float* gate, const float* up, size_t n, float* y) {
   for_each_vector<V>(n, [=](size_t i, size_t left) {
     store_some<V>(y + i, V::mul(gelu<V>(load_some<V>(gate + i, left)), load_some<V>(up + i, left)), left);
+  });
+}
+
+template <class V>
+void sigmoid_mul(const float* gate, const float* x, size_t n, float* y) {
+  const auto one = V::broadcast(1.0f);
+  for_each_vector<V>(n, [=](size_t i, size_t left) {
+    const auto minus = V::sub(V::broadcast(0.0f), load_some<V>(gate + i, left));
+    store_some<V>(y + i, V::div(load_some<V>(x + i, left), V::add(one, exp<V>(minus))), left);
   });
 }
 

@@ -20,6 +20,18 @@ struct QuantizedActivations {
   const float* sum;    // [T, K/32]
 };
 
+// Words: values as integers of 14 bits, which share a scale per 128 values; value ~ scale * q. The last block
+// of a row is filled up with zeros. |q| <= kMaxWord, so that the products of a block fit 32 bits. For values
+// that are about alike this is as exact as binary16.
+inline constexpr size_t kWordBlock = 128;
+inline constexpr int kMaxWord = 4095;
+static_assert(int64_t{kMaxWord} * kMaxWord * int64_t{kWordBlock} < int64_t{1} << 31);
+struct WordBlock {
+  float scale;
+  int16_t q[kWordBlock];
+};
+static constexpr size_t word_blocks(size_t K) { return (K + kWordBlock - 1) / kWordBlock; }
+
 // KV of one page of kPagePositions positions, one KV head: rows of E values. Q8_0: blocks of 32 values, a
 // binary16 scale and an int8 each as in the weight format; the last block is filled up with zeros.
 enum class KvType : uint8_t { kF16, kF32, kQ8_0 };
@@ -48,6 +60,14 @@ struct Kernels {
   // % 32 == 0.
   void (*matmul_i8[kDTypeCount])(const uint8_t* w, size_t N, size_t K, const QuantizedActivations* x,
                                  size_t T, float* y, size_t ldy);
+  // The same with weights and activations [T, word_blocks(K)] in words; faster than matmul_f32. w: N rows of
+  // words, packed as weights are, all fields of 4 bytes. nullptr where it would not be faster.
+  void (*matmul_words)(const uint8_t* w, size_t N, size_t K, const WordBlock* x, size_t T, float* y,
+                       size_t ldy);
+  // A row of K values in the encoding of a file to words, whose fields of 4 bytes come 4 * step bytes after
+  // one another: step is 1 for activations (F32), lanes for a row of packed weights. nullptr for types for
+  // which matmul_i8 is as fast.
+  void (*to_words[kDTypeCount])(const uint8_t* row, size_t K, uint8_t* out, size_t step);
   // One row of activations: q[K], scale[K/32], sum[K/32]. K % 32 == 0.
   void (*quantize_row)(const float* x, size_t K, int8_t* q, float* scale, float* sum);
 
@@ -59,6 +79,8 @@ struct Kernels {
   void (*scale)(float* x, float s, size_t n);
   // y = gelu_tanh(gate) * up; any aliasing of whole arrays allowed.
   void (*gelu_mul)(const float* gate, const float* up, size_t n, float* y);
+  // y = sigmoid(gate) * x; any aliasing of whole arrays allowed. With x == gate: SiLU.
+  void (*sigmoid_mul)(const float* gate, const float* x, size_t n, float* y);
   // x = cap * tanh(x / cap)
   void (*softcap)(float* x, float cap, size_t n);
   // Online softmax, n >= 1 scores at a time: makes weights of them, relative to the largest score so far, and

@@ -1,5 +1,6 @@
 #include "media/audio_tower.h"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -12,9 +13,6 @@ namespace {
 constexpr size_t kWindow = 12;  // frames that attention sees: itself and those before it
 constexpr float kScoreCap = 50.0f;
 constexpr size_t kConvFrames = 16;  // output frames of a convolution that are gathered at once
-
-float silu(float x) { return x / (1.0f + std::exp(-x)); }
-float sigmoid(float x) { return 1.0f / (1.0f + std::exp(-x)); }
 
 // What a subsampling step takes and gives: [frames, bins, channels].
 struct FeatureMap {
@@ -142,7 +140,7 @@ void AudioPass::feed_forward(const AudioFeedForward& ffn) {
   layers_.apply(ffn.up, norm_TH_.data(), T_, wide_.data());
   layers_.for_rows(T_, [&](size_t t) {
     float* row = wide_.data() + t * F;
-    std::transform(row, row + F, row, silu);
+    layers_.kernels.sigmoid_mul(row, row, F, row);
   });
   layers_.apply(ffn.down, wide_.data(), T_, norm_TH_.data());
   layers_.add_normed(norm_TH_.data(), ffn.post_norm, w_.norm_eps, 0.5f, T_, H_, x_TH_.data());
@@ -171,9 +169,9 @@ void AudioPass::attention(const AudioLayer& layer) {
 void AudioPass::attend(size_t t, size_t head, float* out_TH) {
   const size_t seen = std::min(kWindow, t + 1);
   const auto dot = [this](const float* a, const float* b) {
-    float sum = 0;
-    for (size_t e = 0; e < E_; ++e) sum += a[e] * b[e];
-    return sum;
+    using Values = Eigen::Map<const Eigen::VectorXf>;
+    const Eigen::Index size = static_cast<Eigen::Index>(E_);
+    return Values(a, size).dot(Values(b, size));
   };
   const float* q = q_TH_.data() + t * H_ + head * E_;
   float weight[kWindow], sum = 0;
@@ -199,7 +197,7 @@ void AudioPass::convolution(const AudioLayer& layer) {
   layers_.apply(layer.conv_in, norm_TH_.data(), T_, wide_.data());
   layers_.for_rows(T_, [&](size_t t) {
     const float* a = wide_.data() + t * 2 * H_;
-    for (size_t i = 0; i < H_; ++i) q_TH_[t * H_ + i] = a[i] * sigmoid(a[H_ + i]);
+    layers_.kernels.sigmoid_mul(a + H_, a, H_, q_TH_.data() + t * H_);
   });
   layers_.for_rows(T_, [&](size_t t) {
     float* row = norm_TH_.data() + t * H_;
@@ -210,7 +208,7 @@ void AudioPass::convolution(const AudioLayer& layer) {
       for (size_t i = 0; i < H_; ++i) row[i] += in[i] * layer.conv_depthwise[i * kConvTaps + tap];
     }
     layers_.kernels.rms_norm(row, layer.conv_mid_norm.data(), w_.norm_eps, H_, row);
-    std::transform(row, row + H_, row, silu);
+    layers_.kernels.sigmoid_mul(row, row, H_, row);
   });
   layers_.apply(layer.conv_out, norm_TH_.data(), T_, q_TH_.data());
   layers_.for_rows(T_,

@@ -7,10 +7,9 @@
 
 namespace g4 {
 namespace {
-constexpr size_t kRows = 576;     // of inputs that are clamped, or quantised, at a time
-constexpr size_t kTokens = 96;    // of those, what stays in the second-level cache
+constexpr size_t kRows = 1152;    // of inputs that are clamped, or rounded, at a time
+constexpr size_t kTokens = 96;    // of those, as floats, what stays in the second-level cache
 constexpr size_t kSlabRows = 32;  // of a matrix that a thread packs and multiplies at a time
-constexpr size_t kClampBlock = 4096;
 
 void clamp(const float* x, float low, float high, size_t n, float* y) {
   for (size_t i = 0; i < n; ++i) y[i] = std::min(std::max(x[i], low), high);
@@ -19,77 +18,93 @@ bool clamps(float low, float high) { return std::isfinite(low) || std::isfinite(
 }  // namespace
 
 Status TowerLayers::reserve(size_t T, size_t widest_input) {
-  const size_t inputs = std::min(T, kRows) * widest_input;
+  const size_t rows = std::min(T, kRows), inputs = rows * widest_input, blocks = word_blocks(widest_input);
   G4_ASSIGN_OR_RETURN(clamped_, AlignedBuffer<float>::create(inputs));
-  G4_ASSIGN_OR_RETURN(quantised_, AlignedBuffer<int8_t>::create(inputs));
-  for (AlignedBuffer<float>* buffer : {&quantised_scale_, &quantised_sum_}) {
+  G4_ASSIGN_OR_RETURN(bytes_, AlignedBuffer<int8_t>::create(inputs));
+  for (AlignedBuffer<float>* buffer : {&scale_, &sum_}) {
     G4_ASSIGN_OR_RETURN(*buffer, AlignedBuffer<float>::create(inputs / kActivationBlock));
   }
-  G4_ASSIGN_OR_RETURN(
-      slabs_, AlignedBuffer<float>::create(static_cast<size_t>(pool.size()) * kSlabRows * widest_input));
+  G4_ASSIGN_OR_RETURN(words_, AlignedBuffer<WordBlock>::create(rows * blocks));
+  slab_bytes_ = kSlabRows * std::max(widest_input * sizeof(float), blocks * sizeof(WordBlock));
+  G4_ASSIGN_OR_RETURN(slabs_, AlignedBuffer<uint8_t>::create(static_cast<size_t>(pool.size()) * slab_bytes_));
   return absl::OkStatus();
 }
 
+// Weights in float32 are there to compare with: they are multiplied as they are.
+TowerLayers::Inputs TowerLayers::inputs_of(const Matrix& w) const {
+  const size_t type = static_cast<size_t>(w.type);
+  if (precision_ == Precision::kF32 || w.type == DType::kF32) return Inputs::kFloats;
+  if (kernels.to_words[type] != nullptr) return Inputs::kWords;
+  if (kernels.matmul_i8[type] != nullptr && w.cols % kActivationBlock == 0) return Inputs::kBytes;
+  return Inputs::kFloats;
+}
+
 void TowerLayers::apply(const ClippedMatrix& w, const float* x, size_t T, float* y) {
-  const size_t K = w.weight.cols, N = w.weight.rows, type = static_cast<size_t>(w.weight.type);
-  const size_t slab_floats = slabs_.size() / static_cast<size_t>(pool.size());
-  const bool is_int8 =
-      precision_ == Precision::kInt8 && kernels.matmul_i8[type] != nullptr && K % kActivationBlock == 0;
+  const size_t K = w.weight.cols, N = w.weight.rows;
+  const Inputs inputs = inputs_of(w.weight);
   for (size_t t = 0; t < T; t += kRows, x += kRows * K, y += kRows * N) {
     const size_t count = std::min(kRows, T - t);
-    Input input{x, nullptr};
-    if (clamps(w.input_min, w.input_max)) {
-      clamp_input(w, x, count);
-      input.x = clamped_.data();
-    }
-    QuantizedActivations quantised;
-    if (is_int8) {
-      quantised = quantise(input.x, count, K);
-      input.quantised = &quantised;
-    }
+    const float* input = take_input(w, inputs, x, count);
     pool.for_each((N + kSlabRows - 1) / kSlabRows, [&](int worker, size_t i) {
-      if (!cancelled())
-        multiply(w, i * kSlabRows, input, count, slabs_.data() + static_cast<size_t>(worker) * slab_floats,
-                 y);
+      uint8_t* slab = slabs_.data() + static_cast<size_t>(worker) * slab_bytes_;
+      if (!cancelled()) multiply(w, i * kSlabRows, inputs, input, count, slab, y);
     });
   }
 }
 
-void TowerLayers::clamp_input(const ClippedMatrix& w, const float* x, size_t T) {
-  pool.parallel_for(T * w.weight.cols, kClampBlock, [&](size_t begin, size_t end) {
-    clamp(x + begin, w.input_min, w.input_max, end - begin, clamped_.data() + begin);
-  });
-}
-
-QuantizedActivations TowerLayers::quantise(const float* x, size_t T, size_t K) {
-  const size_t blocks = K / kActivationBlock;
-  for_rows(T, [&](size_t t) {
-    kernels.quantize_row(x + t * K, K, quantised_.data() + t * K, quantised_scale_.data() + t * blocks,
-                         quantised_sum_.data() + t * blocks);
-  });
-  return {quantised_.data(), quantised_scale_.data(), quantised_sum_.data()};
-}
-
-void TowerLayers::multiply(const ClippedMatrix& w, size_t n, const Input& input, size_t T, float* slab,
-                           float* y) {
-  const size_t K = w.weight.cols, N = w.weight.rows, type = static_cast<size_t>(w.weight.type);
-  const size_t rows = std::min(kSlabRows, N - n), blocks = K / kActivationBlock;
-  uint8_t* packed = reinterpret_cast<uint8_t*>(slab);
-  pack_groups(w.weight.row_range(n, rows), kernels.lanes, 0, (rows + kernels.lanes - 1) / kernels.lanes,
-              packed);
-  for (size_t t = 0; t < T; t += kTokens) {
-    const size_t count = std::min(kTokens, T - t);
-    float* out = y + t * N + n;
-    if (input.quantised != nullptr) {
-      const QuantizedActivations x{input.quantised->q + t * K, input.quantised->scale + t * blocks,
-                                   input.quantised->sum + t * blocks};
-      kernels.matmul_i8[type](packed, rows, K, &x, count, out, N);
-    } else {
-      kernels.matmul_f32[type](packed, rows, K, input.x + t * K, K, count, out, N);
+const float* TowerLayers::take_input(const ClippedMatrix& w, Inputs inputs, const float* x, size_t T) {
+  const size_t K = w.weight.cols, blocks = K / kActivationBlock, word_row = word_blocks(K);
+  const bool clamped = clamps(w.input_min, w.input_max);
+  if (!clamped && inputs == Inputs::kFloats) return x;
+  pool.for_each(T, [&](int worker, size_t t) {
+    const float* row = x + t * K;
+    if (clamped) {
+      float* to = inputs == Inputs::kFloats
+                      ? clamped_.data() + t * K
+                      : reinterpret_cast<float*>(slabs_.data() + static_cast<size_t>(worker) * slab_bytes_);
+      clamp(row, w.input_min, w.input_max, K, to);
+      row = to;
     }
-    if (!clamps(w.output_min, w.output_max)) continue;
-    for (size_t i = 0; i < count; ++i) clamp(out + i * N, w.output_min, w.output_max, rows, out + i * N);
+    if (inputs == Inputs::kBytes)
+      kernels.quantize_row(row, K, bytes_.data() + t * K, scale_.data() + t * blocks,
+                           sum_.data() + t * blocks);
+    else if (inputs == Inputs::kWords)
+      kernels.to_words[static_cast<size_t>(DType::kF32)](
+          reinterpret_cast<const uint8_t*>(row), K, reinterpret_cast<uint8_t*>(words_.data() + t * word_row),
+          1);
+  });
+  return clamped ? clamped_.data() : x;
+}
+
+void TowerLayers::multiply(const ClippedMatrix& w, size_t n, Inputs inputs, const float* x, size_t T,
+                           uint8_t* slab, float* y) {
+  const size_t K = w.weight.cols, N = w.weight.rows, type = static_cast<size_t>(w.weight.type);
+  const size_t rows = std::min(kSlabRows, N - n);
+  const Matrix weight = w.weight.row_range(n, rows);
+  y += n;
+  if (inputs == Inputs::kWords) {
+    pack_words(weight, slab);
+    kernels.matmul_words(slab, rows, K, words_.data(), T, y, N);
+  } else {
+    pack_groups(weight, kernels.lanes, 0, (rows + kernels.lanes - 1) / kernels.lanes, slab);
+    if (inputs == Inputs::kBytes) {
+      const QuantizedActivations bytes{bytes_.data(), scale_.data(), sum_.data()};
+      kernels.matmul_i8[type](slab, rows, K, &bytes, T, y, N);
+    } else {
+      for (size_t t = 0; t < T; t += kTokens)
+        kernels.matmul_f32[type](slab, rows, K, x + t * K, K, std::min(kTokens, T - t), y + t * N, N);
+    }
   }
+  if (!clamps(w.output_min, w.output_max)) return;
+  for (size_t t = 0; t < T; ++t) clamp(y + t * N, w.output_min, w.output_max, rows, y + t * N);
+}
+
+void TowerLayers::pack_words(const Matrix& w, uint8_t* out) const {
+  const size_t lanes = kernels.lanes, group_bytes = lanes * word_blocks(w.cols) * sizeof(WordBlock);
+  if (w.rows % lanes != 0) std::fill_n(out + w.rows / lanes * group_bytes, group_bytes, uint8_t{0});
+  for (size_t r = 0; r < w.rows; ++r)
+    kernels.to_words[static_cast<size_t>(w.type)](w.row(r), w.cols,
+                                                  out + r / lanes * group_bytes + r % lanes * 4, lanes);
 }
 
 void TowerLayers::norm(const float* x, Vector w, float eps, size_t T, size_t width, float* y) {

@@ -1,5 +1,5 @@
 // What the two towers are made of: linear layers with clips, norms, loops over rows. All in float32, but for
-// products with quantised weights.
+// the products of weights that are stored in fewer bits.
 #pragma once
 #include <atomic>
 
@@ -10,7 +10,7 @@
 #include "nn/network.h"
 
 namespace g4 {
-// Who computes, and how products with quantised weights take their inputs.
+// Who computes, and whether products may round their inputs.
 struct MediaCompute {
   const Kernels& kernels;
   ThreadPool& pool;
@@ -47,23 +47,25 @@ class TowerLayers {
   ThreadPool& pool;
 
  private:
-  // Some inputs as the products of one matrix take them: clamped, or quantised.
-  struct Input {
-    const float* x;
-    const QuantizedActivations* quantised;  // or nullptr
-  };
-  void clamp_input(const ClippedMatrix& w, const float* x, size_t T);
-  QuantizedActivations quantise(const float* x, size_t T, size_t K);
-  // The outputs of some rows of w, whose places in y begin at column n.
-  void multiply(const ClippedMatrix& w, size_t n, const Input& input, size_t T, float* slab, float* y);
+  // In what form the products of a matrix take their inputs; in words, the weights are rounded as well.
+  enum class Inputs : uint8_t { kFloats, kBytes, kWords };
+  Inputs inputs_of(const Matrix& w) const;
+  // x [T, w.cols] clamped and rounded for the products of w; returns the floats.
+  const float* take_input(const ClippedMatrix& w, Inputs inputs, const float* x, size_t T);
+  // The outputs of some rows of w, whose places in y begin at column n, from x or what take_input made of it.
+  void multiply(const ClippedMatrix& w, size_t n, Inputs inputs, const float* x, size_t T, uint8_t* slab,
+                float* y);
+  void pack_words(const Matrix& w, uint8_t* out) const;
 
   const std::atomic<bool>& cancel_;
   const Precision precision_;
   AlignedBuffer<float> clamped_;  // [kRows, widest_input]
-  AlignedBuffer<int8_t> quantised_;
-  AlignedBuffer<float> quantised_scale_, quantised_sum_;
-  // Packed rows at work, [workers, kSlabRows, widest_input]. The weights stay in the file: they are used once
-  // or a few times for each picture or sound, and packing is little work beside that.
-  AlignedBuffer<float> slabs_;
+  AlignedBuffer<int8_t> bytes_;
+  AlignedBuffer<float> scale_, sum_;
+  AlignedBuffer<WordBlock> words_;
+  // Packed rows at work, kSlabRows of the widest input for each worker. The weights stay in the file: they
+  // are used once or a few times for each picture or sound, and packing is little work beside that.
+  AlignedBuffer<uint8_t> slabs_;
+  size_t slab_bytes_ = 0;  // of a worker
 };
 }  // namespace g4

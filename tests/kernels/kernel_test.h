@@ -129,6 +129,26 @@ struct Quantised {
   std::vector<float> scale, sum;
 };
 
+// T rows of activations as words.
+inline std::vector<WordBlock> as_words(const Kernels& row, const std::vector<float>& x, size_t T, size_t K) {
+  std::vector<WordBlock> words(T * word_blocks(K));
+  for (size_t t = 0; t < T; ++t)
+    row.to_words[static_cast<size_t>(DType::kF32)](
+        reinterpret_cast<const uint8_t*>(x.data() + t * K), K,
+        reinterpret_cast<uint8_t*>(words.data() + t * word_blocks(K)), 1);
+  return words;
+}
+// The same for packed weights, in an allocation of exactly their size.
+inline std::vector<uint8_t> packed_words(const Kernels& row, const Weights& w) {
+  const size_t group_bytes = row.lanes * word_blocks(w.cols) * sizeof(WordBlock);
+  std::vector<uint8_t> out((w.rows + row.lanes - 1) / row.lanes * group_bytes);
+  for (size_t r = 0; r < w.rows; ++r)
+    row.to_words[static_cast<size_t>(w.type)](w.data() + r * w.stride, w.cols,
+                                              out.data() + r / row.lanes * group_bytes + r % row.lanes * 4,
+                                              row.lanes);
+  return out;
+}
+
 // Equal bit for bit, NaNs included.
 inline bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;

@@ -1,3 +1,4 @@
+#include <Eigen/Core>
 #include <catch2/catch.hpp>
 
 #include "tests/kernels/kernel_test.h"
@@ -21,12 +22,27 @@ struct Size {
 };
 const Size kSizes[] = {{1, 1}, {3, 2}, {5, 3}, {8, 4}, {13, 5}, {33, 9}, {71, 2}, {37, 31}};
 
+// Values rounded to words by the definition: the largest of a block becomes kMaxWord.
+std::vector<float> rounded_to_words(std::vector<float> values) {
+  for (size_t begin = 0; begin < values.size(); begin += kWordBlock) {
+    const size_t end = std::min(begin + kWordBlock, values.size());
+    float largest = 0;
+    for (size_t k = begin; k < end; ++k) largest = std::max(largest, std::abs(values[k]));
+    const float factor = largest < 1e-30f ? 0.0f : float{kMaxWord} / largest;
+    for (size_t k = begin; k < end; ++k)
+      values[k] = std::nearbyint(values[k] * factor) * (largest / float{kMaxWord});
+  }
+  return values;
+}
+std::vector<float> as_they_are(std::vector<float> values) { return values; }
+
 // Checks y [T, ldy] against sums in double precision, relative to the sum of magnitudes, and that it was not
-// written elsewhere.
+// written elsewhere. round: what the product makes of a row of weights.
+template <typename Round = decltype(&as_they_are)>
 void check_product(const Weights& w, const std::vector<float>& x, size_t T, const std::vector<float>& y,
-                   size_t ldy, double tolerance) {
+                   size_t ldy, double tolerance, Round round = &as_they_are) {
   for (size_t n = 0; n < w.rows; ++n) {
-    const std::vector<float> row = w.row(n);
+    const std::vector<float> row = round(w.row(n));
     for (size_t t = 0; t < T; ++t) {
       double sum = 0, magnitude = 0;
       for (size_t k = 0; k < w.cols; ++k) {
@@ -87,6 +103,81 @@ TEST_CASE("matmul_i8 agrees with double precision: every row, type, odd size and
   }
 }
 
+TEST_CASE("matmul_words agrees with double precision: every row, type and odd size",
+          "[kernels]") {
+  for (const Kernels* row : runnable_rows()) {
+    for (const DType type : all_types()) {
+      if (row->to_words[static_cast<size_t>(type)] == nullptr) continue;
+      uint32_t seed = 1;
+      for (const size_t K : column_counts(type)) {
+        const Size size = kSizes[seed++ % std::size(kSizes)];
+        CAPTURE(label(*row, type), size.N, K, size.T);
+        const Weights w(type, size.N, K, seed, seed % 3 * 4);
+        Random random(seed);
+        const std::vector<WordBlock> x = as_words(*row, random.normals(size.T * K), size.T, K);
+        const size_t ldy = size.N + seed % 3;
+        std::vector<float> y(size.T * ldy, 77.0f), rounded(size.T * K);
+        row->matmul_words(packed_words(*row, w).data(), size.N, K, x.data(), size.T, y.data(), ldy);
+        for (size_t i = 0; i < rounded.size(); ++i) {
+          const WordBlock& block = x[i / K * word_blocks(K) + i % K / kWordBlock];
+          rounded[i] = block.scale * static_cast<float>(block.q[i % K % kWordBlock]);
+        }
+        check_product(w, rounded, size.T, y, ldy, 2e-6, &rounded_to_words);
+      }
+    }
+  }
+}
+
+TEST_CASE("words are as exact as binary16 for values that are about alike", "[kernels]") {
+  const size_t N = 40, K = 512, T = 6;
+  Random random(11);
+  const std::vector<float> x = random.normals(T * K);
+  const Weights w(DType::kF32, N, K, 12);
+  const auto half = [](float value) { return static_cast<double>(Eigen::half(value)); };
+  double squares = 0;  // of the errors that operands rounded to binary16 make
+  std::vector<double> exact(T * N);
+  for (size_t n = 0; n < N; ++n) {
+    const std::vector<float> row = w.row(n);
+    for (size_t t = 0; t < T; ++t) {
+      double rounded = 0;
+      for (size_t k = 0; k < K; ++k) {
+        exact[t * N + n] += static_cast<double>(row[k]) * static_cast<double>(x[t * K + k]);
+        rounded += half(row[k]) * half(x[t * K + k]);
+      }
+      squares += (rounded - exact[t * N + n]) * (rounded - exact[t * N + n]);
+    }
+  }
+  for (const Kernels* row : runnable_rows()) {
+    if (row->matmul_words == nullptr) continue;
+    std::vector<float> y(T * N);
+    row->matmul_words(packed_words(*row, w).data(), N, K, as_words(*row, x, T, K).data(), T, y.data(), N);
+    double errors = 0;
+    for (size_t i = 0; i < y.size(); ++i)
+      errors += (static_cast<double>(y[i]) - exact[i]) * (static_cast<double>(y[i]) - exact[i]);
+    CAPTURE(row->name, std::sqrt(errors / squares));
+    CHECK(errors < squares);
+  }
+}
+
+TEST_CASE("matmul_words does not overflow", "[kernels]") {
+  const size_t N = 3, K = 2 * kWordBlock;
+  for (const Kernels* row : runnable_rows()) {
+    if (row->matmul_words == nullptr) continue;
+    Weights w(DType::kF32, N, K, 1);
+    for (size_t i = 0; i < N * K; ++i) {
+      const float largest = kMaxWord;
+      std::memcpy(w.bytes.data() + 4 * i, &largest, sizeof largest);
+    }
+    for (const float sign : {1.0f, -1.0f}) {
+      std::vector<float> y(N);
+      row->matmul_words(packed_words(*row, w).data(), N, K,
+                        as_words(*row, std::vector<float>(K, sign * kMaxWord), 1, K).data(), 1, y.data(), N);
+      CAPTURE(row->name, sign);
+      for (const float value : y) CHECK(value == sign * static_cast<float>(K * kMaxWord * kMaxWord));
+    }
+  }
+}
+
 // The sums of a block are exact in int32 whatever the operands: 16-bit instructions that saturate must not
 // show. With scales of 1 and one block of activations at a time every result is an integer below 2^24, so it
 // must be exact.
@@ -129,36 +220,63 @@ TEST_CASE("matmul_i8 does not saturate", "[kernels]") {
   }
 }
 
+// Operands of every product.
+struct Operands {
+  Operands(const Kernels& row, const Weights& weights, size_t T, uint32_t seed)
+      : packed(weights.packed(row)),
+        w{packed.data(), weights.type, weights.rows, weights.cols, row.lanes},
+        x(Random(seed).normals(T * w.cols)),
+        quantised(row, x, T, w.cols / kActivationBlock * kActivationBlock) {
+    if (row.to_words[static_cast<size_t>(w.type)] == nullptr) return;
+    words = as_words(row, x, T, w.cols);
+    weight_words = packed_words(row, weights);
+  }
+  std::vector<uint8_t> packed, weight_words;
+  Matrix w;
+  std::vector<float> x;
+  Quantised quantised;
+  std::vector<WordBlock> words;
+};
+
 // The rows [n, n + n_count) and tokens [t, t + t_count) of y [T, N]; n is the first of a group.
-using Multiply = void (*)(const Kernels&, const Matrix&, size_t n, size_t n_count, size_t t, size_t t_count,
-                          const std::vector<float>&, const Quantised&, float*);
-void multiply_f32(const Kernels& row, const Matrix& w, size_t n, size_t n_count, size_t t, size_t t_count,
-                  const std::vector<float>& x, const Quantised&, float* y) {
-  row.matmul_f32[static_cast<size_t>(w.type)](w.row(n), n_count, w.cols, x.data() + t * w.cols, w.cols,
-                                              t_count, y + t * w.rows + n, w.rows);
+using Multiply = void (*)(const Kernels&, const Operands&, size_t n, size_t n_count, size_t t, size_t t_count,
+                          float*);
+void multiply_f32(const Kernels& row, const Operands& o, size_t n, size_t n_count, size_t t, size_t t_count,
+                  float* y) {
+  row.matmul_f32[static_cast<size_t>(o.w.type)](o.w.row(n), n_count, o.w.cols, o.x.data() + t * o.w.cols,
+                                                o.w.cols, t_count, y + t * o.w.rows + n, o.w.rows);
 }
-void multiply_i8(const Kernels& row, const Matrix& w, size_t n, size_t n_count, size_t t, size_t t_count,
-                 const std::vector<float>&, const Quantised& x, float* y) {
-  const QuantizedActivations at = x.at(t, w.cols);
-  row.matmul_i8[static_cast<size_t>(w.type)](w.row(n), n_count, w.cols, &at, t_count, y + t * w.rows + n,
-                                             w.rows);
+void multiply_i8(const Kernels& row, const Operands& o, size_t n, size_t n_count, size_t t, size_t t_count,
+                 float* y) {
+  const QuantizedActivations at = o.quantised.at(t, o.w.cols);
+  row.matmul_i8[static_cast<size_t>(o.w.type)](o.w.row(n), n_count, o.w.cols, &at, t_count,
+                                               y + t * o.w.rows + n, o.w.rows);
+}
+void multiply_words(const Kernels& row, const Operands& o, size_t n, size_t n_count, size_t t, size_t t_count,
+                    float* y) {
+  const size_t blocks = word_blocks(o.w.cols);
+  row.matmul_words(o.weight_words.data() + n * blocks * sizeof(WordBlock), n_count, o.w.cols,
+                   o.words.data() + t * blocks, t_count, y + t * o.w.rows + n, o.w.rows);
+}
+
+// The products that a row of kernels has for a matrix, by name.
+std::vector<std::pair<const char*, Multiply>> products(const Kernels& row, const Matrix& w) {
+  const size_t type = static_cast<size_t>(w.type);
+  std::vector<std::pair<const char*, Multiply>> all = {{"f32", &multiply_f32}};
+  if (row.matmul_i8[type] != nullptr) all.emplace_back("i8", &multiply_i8);
+  if (row.to_words[type] != nullptr) all.emplace_back("words", &multiply_words);
+  return all;
 }
 
 TEST_CASE("a product is the same bit for bit however rows and tokens are split", "[kernels]") {
   const size_t N = 43, T = 29;
   for (const Kernels* row : runnable_rows()) {
     for (const DType type : all_types()) {
-      const size_t K = dtype_info(type).block_values == 1 ? 523 : 512;
-      const Weights weights(type, N, K, 5, 1);
-      const std::vector<uint8_t> packed = weights.packed(*row);
-      const Matrix w{packed.data(), type, N, K, row->lanes};
-      Random random(6);
-      const std::vector<float> x = random.normals(T * K);
-      const Quantised quantised(*row, x, T, K / kActivationBlock * kActivationBlock);
-      for (const Multiply multiply : {&multiply_f32, &multiply_i8}) {
-        if (multiply == &multiply_i8 && row->matmul_i8[static_cast<size_t>(type)] == nullptr) continue;
+      const size_t K = dtype_info(type).block_values == 1 ? 1047 : 1280;
+      const Operands operands(*row, Weights(type, N, K, 5, 1), T, 6);
+      for (const auto& [name, multiply] : products(*row, operands.w)) {
         std::vector<float> whole(T * N);
-        multiply(*row, w, 0, N, 0, T, x, quantised, whole.data());
+        multiply(*row, operands, 0, N, 0, T, whole.data());
         const size_t group = row->lanes;
         const Size steps[] = {{group, 1}, {N, 1}, {2 * group, 2}, {N, 3}, {3 * group, 4},  {N, 5},
                               {group, 6}, {N, 7}, {4 * group, 8}, {N, 9}, {2 * group, 17}, {group, T}};
@@ -166,9 +284,8 @@ TEST_CASE("a product is the same bit for bit however rows and tokens are split",
           std::vector<float> split(T * N);
           for (size_t n = 0; n < N; n += n_step)
             for (size_t t = 0; t < T; t += t_step)
-              multiply(*row, w, n, std::min(n_step, N - n), t, std::min(t_step, T - t), x, quantised,
-                       split.data());
-          CAPTURE(label(*row, type), multiply == &multiply_i8, n_step, t_step);
+              multiply(*row, operands, n, std::min(n_step, N - n), t, std::min(t_step, T - t), split.data());
+          CAPTURE(label(*row, type), name, n_step, t_step);
           REQUIRE(same_bits(whole, split));
         }
       }
@@ -189,16 +306,12 @@ TEST_CASE("infinite and missing weights spoil their own output only", "[kernels]
         set_half(bad + (half_fields(type).empty() ? 0 : half_fields(type)[0]),
                  type == DType::kBF16 ? 0x7f80 : 0x7c00);
       }
-      const std::vector<uint8_t> packed = w.packed(*row);
-      Random random(8);
-      const std::vector<float> x = random.normals(K);
-      const Quantised quantised(*row, x, 1, K);
-      for (const Multiply multiply : {&multiply_f32, &multiply_i8}) {
-        if (multiply == &multiply_i8 && row->matmul_i8[static_cast<size_t>(type)] == nullptr) continue;
+      const Operands operands(*row, w, 1, 8);
+      for (const auto& [name, multiply] : products(*row, operands.w)) {
         std::vector<float> y(N);
-        multiply(*row, {packed.data(), type, N, K, row->lanes}, 0, N, 0, 1, x, quantised, y.data());
+        multiply(*row, operands, 0, N, 0, 1, y.data());
         for (size_t n = 0; n < N; ++n) {
-          CAPTURE(label(*row, type), n, y[n]);
+          CAPTURE(label(*row, type), name, n, y[n]);
           REQUIRE(std::isfinite(y[n]) == (n != 4));
         }
       }

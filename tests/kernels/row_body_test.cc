@@ -54,7 +54,44 @@ TEST_CASE("quantize_row rounds to the nearest of 255 steps, alike on every row",
   }
 }
 
-TEST_CASE("quantize_row lets infinity and NaN through in the scale", "[kernels]") {
+TEST_CASE("to_words rounds to the nearest word, alike on every row", "[kernels]") {
+  Random random(9);
+  const size_t blocks = 6, K = blocks * kWordBlock - 5;
+  std::vector<float> x = random.normals(blocks * kWordBlock);
+  const auto block = [&](size_t b) { return x.data() + kWordBlock * b; };
+  std::fill_n(block(1), kWordBlock, 0.0f);
+  for (size_t i = 0; i < kWordBlock; ++i) block(2)[i] *= 1e30f;
+  for (size_t i = 0; i < kWordBlock; ++i) block(3)[i] *= 1e-40f;                        // subnormal
+  for (size_t i = 0; i < kWordBlock; ++i) block(4)[i] = static_cast<float>(i) - 63.5f;  // ties
+  block(4)[kWordBlock - 1] = -float{kMaxWord};
+  std::fill_n(block(5), kWordBlock, -3.0f);
+  x.resize(K);
+  const std::vector<WordBlock> expected = as_words(generic_kernels(), x, 1, K);
+  for (size_t b = 0; b < blocks; ++b) {
+    const size_t count = std::min(kWordBlock, K - b * kWordBlock);
+    float largest = 0;
+    for (size_t i = 0; i < count; ++i) largest = std::max(largest, std::abs(block(b)[i]));
+    const bool zero = largest < 1e-30f;
+    CAPTURE(b, largest);
+    CHECK(expected[b].scale == (zero ? 0.0f : largest / kMaxWord));
+    for (size_t i = 0; i < kWordBlock; ++i) {
+      const double value = i < count && !zero ? static_cast<double>(block(b)[i]) : 0.0;
+      REQUIRE(std::abs(expected[b].q[i] - (zero ? 0 : value * kMaxWord / static_cast<double>(largest))) <=
+              0.501);
+    }
+  }
+  CHECK(expected[4].q[0] == -64);  // -63.5: to even
+  CHECK(expected[4].q[1] == -62);
+  CHECK(expected[5].q[0] == -kMaxWord);
+  CHECK(expected[5].q[kWordBlock - 1] == 0);  // filled up
+  for (const Kernels* row : runnable_rows()) {
+    if (row->matmul_words == nullptr) continue;
+    CAPTURE(row->name);
+    CHECK(std::memcmp(as_words(*row, x, 1, K).data(), expected.data(), blocks * sizeof(WordBlock)) == 0);
+  }
+}
+
+TEST_CASE("quantize_row and to_words let infinity and NaN through in the scale", "[kernels]") {
   for (const Kernels* row : runnable_rows()) {
     for (const float bad : {kInfinity, -kInfinity, kNaN, -kNaN}) {
       for (size_t at = 0; at < 32; ++at) {
@@ -65,6 +102,11 @@ TEST_CASE("quantize_row lets infinity and NaN through in the scale", "[kernels]"
         REQUIRE_FALSE(std::isfinite(quantised.scale[0]));
         REQUIRE(std::isnan(quantised.scale[0]) == std::isnan(bad));
         REQUIRE(std::all_of(quantised.q.begin(), quantised.q.end(), [](int8_t q) { return q >= -127; }));
+        if (row->matmul_words == nullptr) continue;
+        const WordBlock words = as_words(*row, x, 1, 32)[0];
+        REQUIRE_FALSE(std::isfinite(words.scale));
+        REQUIRE(std::isnan(words.scale) == std::isnan(bad));
+        for (const int16_t q : words.q) REQUIRE(std::abs(q) <= kMaxWord);
       }
     }
   }
@@ -165,6 +207,38 @@ TEST_CASE("gelu_mul over the whole range", "[kernels]") {
     const float ones[3] = {1, 1, 1};
     row->gelu_mul(extremes, ones, 3, extremes);
     CHECK(extremes[0] == kInfinity);
+    CHECK(extremes[1] == 0.0f);
+    CHECK(std::isnan(extremes[2]));
+  }
+}
+
+TEST_CASE("sigmoid_mul over the whole range", "[kernels]") {
+  std::vector<float> gate;
+  for (float x = -90; x <= 90; x += 0.037f) gate.push_back(x);
+  for (const float x : {0.0f, -0.0f, 1e-30f, -1e-30f, 1e-5f, -1e-5f, 1e4f, -1e4f, 3e38f, -3e38f})
+    gate.push_back(x);
+  Random random(7);
+  const std::vector<float> x = random.normals(gate.size());
+  for (const Kernels* row : runnable_rows()) {
+    std::vector<float> y(gate.size()), single(gate.size()), in_place = x, silu = gate;
+    row->sigmoid_mul(gate.data(), x.data(), gate.size(), y.data());
+    row->sigmoid_mul(gate.data(), in_place.data(), gate.size(), in_place.data());
+    CHECK(same_bits(y, in_place));
+    row->sigmoid_mul(silu.data(), silu.data(), silu.size(), silu.data());
+    for (size_t i = 0; i < gate.size(); ++i) {
+      row->sigmoid_mul(&gate[i], &x[i], 1, &single[i]);
+      const double sigmoid = 1 / (1 + std::exp(-static_cast<double>(gate[i])));
+      CAPTURE(row->name, gate[i]);
+      REQUIRE(std::abs(static_cast<double>(y[i]) - sigmoid * static_cast<double>(x[i])) <=
+              5e-7 * sigmoid + 1e-37);
+      REQUIRE(std::abs(static_cast<double>(silu[i]) - sigmoid * static_cast<double>(gate[i])) <=
+              5e-7 * sigmoid * std::abs(static_cast<double>(gate[i])) + 1e-35);
+    }
+    CHECK(same_bits(y, single));  // a value does not depend on its neighbours
+    float extremes[3] = {kInfinity, -kInfinity, kNaN};
+    const float ones[3] = {1, 1, 1};
+    row->sigmoid_mul(extremes, ones, 3, extremes);
+    CHECK(extremes[0] == 1.0f);
     CHECK(extremes[1] == 0.0f);
     CHECK(std::isnan(extremes[2]));
   }
