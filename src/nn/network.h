@@ -10,7 +10,7 @@
 
 namespace g4 {
 enum class Precision : uint8_t {
-  kInt8,  // int8 activations, a scale per 32 values, against quantised weights
+  kInt8,  // int8 activations, a scale per 32 values, against quantised weights; in the towers also words
   kF32,   // float32 activations everywhere
 };
 

@@ -132,7 +132,7 @@ typedef int32_t g4_kv_type;
 #define G4_KV_Q8_0 3    /* 8 bits, a scale per 32 values: half the memory of f16 (docs/KV.md says what it costs) */
 
 typedef int32_t g4_precision;
-#define G4_PRECISION_DEFAULT 0 /* int8 activations (scale per 32 values) against quantised weights: fast */
+#define G4_PRECISION_DEFAULT 0 /* int8 activations (scale per 32 values) against quantised weights: fast. Pictures and sounds: docs/MEDIA.md */
 #define G4_PRECISION_F32 1     /* float32 activations everywhere: slower, for comparisons */
 
 #define G4_SESSION_PLE_READ 1u /* read the PLE table with plain reads instead of a mapping: for media where a mapping may fault */

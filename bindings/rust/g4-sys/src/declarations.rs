@@ -107,7 +107,7 @@ pub const G4_KV_F32: g4_kv_type = 2;
 pub const G4_KV_Q8_0: g4_kv_type = 3;
 pub type g4_precision = i32;
 
-/// int8 activations (scale per 32 values) against quantised weights: fast
+/// int8 activations (scale per 32 values) against quantised weights: fast. Pictures and sounds: docs/MEDIA.md
 pub const G4_PRECISION_DEFAULT: g4_precision = 0;
 /// float32 activations everywhere: slower, for comparisons
 pub const G4_PRECISION_F32: g4_precision = 1;
