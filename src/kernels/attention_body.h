@@ -149,7 +149,7 @@ float update_softmax(float* score, size_t n, SoftmaxState* state) {
 
   typename V::Floats total = V::broadcast(0.0f);
   for (size_t i = 0; i < n; i += V::kLanes) {
-    const typename V::Floats weights = exp<V>(V::sub(load(i), V::broadcast(largest)));
+    const typename V::Floats weights = exp_below_one<V>(V::sub(load(i), V::broadcast(largest)));
     store_some<V>(score + i, weights, n - i);
     total = V::add(total, weights);
   }

@@ -30,32 +30,48 @@ typename V::Floats absolute(typename V::Floats x) {
   return V::from_bits(V::and_int(V::bits(x), V::broadcast_int(0x7fffffff)));
 }
 
-// e^x to 2e-7 relative; 0 far below, infinity above, NaN for NaN. x = n ln 2 + r, e^x = 2^n (1 + r + r^2
-// P(r)), |r| <= ln 2 / 2, P the best polynomial for the relative error. 2^n is applied in two steps because n
-// leaves the range of an exponent.
+// e^x = 2^n p to 2e-7 relative, for |x| < 120: x = n ln 2 + r, p = 1 + r + r^2 P(r), |r| <= ln 2 / 2, P the
+// best polynomial for the relative error. Returns p; the low bits of *shifted are n.
 template <class V>
-typename V::Floats exp(typename V::Floats x) {
+typename V::Floats exp_fraction(typename V::Floats x, typename V::Ints* shifted) {
   using Floats = typename V::Floats;
-  using Ints = typename V::Ints;
-  const Floats bounded = V::min(V::broadcast(100.0f), V::max(V::broadcast(-110.0f), x));
   const Floats magic = V::broadcast(0x1.8p23f);  // adding it rounds to an integer, found in the low bits
-  const Floats shifted = V::fma(bounded, V::broadcast(1.442695041f), magic);
-  const Floats n = V::sub(shifted, magic);
-  const Floats high = V::fma(n, V::broadcast(-0.693359375f), bounded);  // n * 0.693359375 is exact
+  const Floats sum = V::fma(x, V::broadcast(1.442695041f), magic);
+  *shifted = V::bits(sum);
+  const Floats n = V::sub(sum, magic);
+  const Floats high = V::fma(n, V::broadcast(-0.693359375f), x);  // n * 0.693359375 is exact
   const Floats r = V::fma(n, V::broadcast(2.12194440e-4f), high);
   Floats p = V::broadcast(1.3814467e-3f);
   p = V::fma(p, r, V::broadcast(8.368781e-3f));
   p = V::fma(p, r, V::broadcast(4.1668393e-2f));
   p = V::fma(p, r, V::broadcast(1.666652e-1f));
   p = V::fma(p, r, V::broadcast(4.9999994e-1f));
-  p = V::add(V::fma(V::mul(r, r), p, r), V::broadcast(1.0f));
+  return V::add(V::fma(V::mul(r, r), p, r), V::broadcast(1.0f));
+}
+
+// e^x; 0 far below, infinity above, NaN for NaN. 2^n is applied in two steps because n leaves the range of an
+// exponent.
+template <class V>
+typename V::Floats exp(typename V::Floats x) {
+  using Floats = typename V::Floats;
+  using Ints = typename V::Ints;
+  Ints shifted;
+  const Floats p = exp_fraction<V>(V::min(V::broadcast(100.0f), V::max(V::broadcast(-110.0f), x)), &shifted);
   // n + 320 > 0, so that halving it by a shift rounds down; the exponent of 2^i is i + 127.
-  const Ints biased = V::sub_int(V::bits(shifted), V::broadcast_int(0x4b400000 - 320));
+  const Ints biased = V::sub_int(shifted, V::broadcast_int(0x4b400000 - 320));
   const Ints half = V::shift_right(biased, 1);
   const Ints bias = V::broadcast_int(160 - 127);
   const Floats first = V::from_bits(V::shift_left(V::sub_int(half, bias), 23));
   const Floats second = V::from_bits(V::shift_left(V::sub_int(V::sub_int(biased, half), bias), 23));
   return V::mul(V::mul(p, first), second);
+}
+
+// e^x for x <= 0, in fewer steps; what is below e^-86 is e^-86.
+template <class V>
+typename V::Floats exp_below_one(typename V::Floats x) {
+  typename V::Ints shifted;
+  const auto p = exp_fraction<V>(V::max(V::broadcast(-86.0f), x), &shifted);
+  return V::from_bits(V::add_int(V::bits(p), V::shift_left(shifted, 23)));
 }
 
 // tanh x to 5e-7 relative: near 0 an odd polynomial, else 1 - 2 / (e^2|x| + 1) with the sign of x.
