@@ -34,9 +34,8 @@ template <class V, class Type>
 constexpr auto to_words_or_null() {
   constexpr bool slow_bytes = V::kRun[static_cast<size_t>(WeightRange::kSigned8)] == 1;
   decltype(&to_words<V, F32>) function = nullptr;
-  if constexpr (!HasWords<V>) return function;
-  if constexpr (!Type::kQuantised) function = &to_words<V, Type>;
-  if constexpr (Type::kType == DType::kQ8_0 && slow_bytes) function = &to_words<V, Type>;
+  if constexpr (HasWords<V> && (!Type::kQuantised || (Type::kType == DType::kQ8_0 && slow_bytes)))
+    function = &to_words<V, Type>;
   return function;
 }
 

@@ -53,7 +53,6 @@ struct Neon {
     return to_float(vmovl_s16(vget_low_s16(vmovl_s8(four))));
   }
   static void store_half(uint16_t* p, Floats a) { vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32(a))); }
-  static void store_integers(int16_t* p, Ints a) { vst1_s16(p, vmovn_s32(a)); }
   static void store_integers(int8_t* p, Ints a) {
     const int16x4_t words = vmovn_s32(a);
     const uint32x2_t quads = vreinterpret_u32_s8(vmovn_s16(vcombine_s16(words, words)));

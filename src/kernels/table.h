@@ -64,9 +64,9 @@ struct Kernels {
   // words, packed as weights are, all fields of 4 bytes. nullptr where it would not be faster.
   void (*matmul_words)(const uint8_t* w, size_t N, size_t K, const WordBlock* x, size_t T, float* y,
                        size_t ldy);
-  // A row of K values in the encoding of a file to words, whose fields of 4 bytes come 4 * step bytes after
-  // one another: step is 1 for activations (F32), lanes for a row of packed weights. nullptr for types for
-  // which matmul_i8 is as fast.
+  // A row of K values in the encoding of a file, as aligned as its numbers, to words, whose fields of 4 bytes
+  // come 4 * step bytes after one another: step is 1 for activations (F32), lanes for a row of packed
+  // weights. nullptr for types for which matmul_i8 is as fast.
   void (*to_words[kDTypeCount])(const uint8_t* row, size_t K, uint8_t* out, size_t step);
   // One row of activations: q[K], scale[K/32], sum[K/32]. K % 32 == 0.
   void (*quantize_row)(const float* x, size_t K, int8_t* q, float* scale, float* sum);
