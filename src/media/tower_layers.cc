@@ -8,7 +8,7 @@
 namespace g4 {
 namespace {
 constexpr size_t kRows = 1152;    // of inputs that are clamped, or rounded, at a time
-constexpr size_t kTokens = 96;    // of those, as floats, what stays in the second-level cache
+constexpr size_t kTokens = 96;    // of those, what stays in the second-level cache with its outputs
 constexpr size_t kSlabRows = 32;  // of a matrix that a thread packs and multiplies at a time
 
 void clamp(const float* x, float low, float high, size_t n, float* y) {
@@ -79,24 +79,27 @@ const float* TowerLayers::take_input(const ClippedMatrix& w, Inputs inputs, cons
 void TowerLayers::multiply(const ClippedMatrix& w, size_t n, Inputs inputs, const float* x, size_t T,
                            uint8_t* slab, float* y) {
   const size_t K = w.weight.cols, N = w.weight.rows, type = static_cast<size_t>(w.weight.type);
-  const size_t rows = std::min(kSlabRows, N - n);
+  const size_t rows = std::min(kSlabRows, N - n), blocks = K / kActivationBlock;
   const Matrix weight = w.weight.row_range(n, rows);
-  y += n;
-  if (inputs == Inputs::kWords) {
+  if (inputs == Inputs::kWords)
     pack_words(weight, slab);
-    kernels.matmul_words(slab, rows, K, words_.data(), T, y, N);
-  } else {
+  else
     pack_groups(weight, kernels.lanes, 0, (rows + kernels.lanes - 1) / kernels.lanes, slab);
-    if (inputs == Inputs::kBytes) {
-      const QuantizedActivations bytes{bytes_.data(), scale_.data(), sum_.data()};
-      kernels.matmul_i8[type](slab, rows, K, &bytes, T, y, N);
+  for (size_t t = 0; t < T; t += kTokens) {
+    const size_t count = std::min(kTokens, T - t);
+    float* out = y + t * N + n;
+    if (inputs == Inputs::kWords) {
+      kernels.matmul_words(slab, rows, K, words_.data() + t * word_blocks(K), count, out, N);
+    } else if (inputs == Inputs::kBytes) {
+      const QuantizedActivations bytes{bytes_.data() + t * K, scale_.data() + t * blocks,
+                                       sum_.data() + t * blocks};
+      kernels.matmul_i8[type](slab, rows, K, &bytes, count, out, N);
     } else {
-      for (size_t t = 0; t < T; t += kTokens)
-        kernels.matmul_f32[type](slab, rows, K, x + t * K, K, std::min(kTokens, T - t), y + t * N, N);
+      kernels.matmul_f32[type](slab, rows, K, x + t * K, K, count, out, N);
     }
+    if (!clamps(w.output_min, w.output_max)) continue;
+    for (size_t i = 0; i < count; ++i) clamp(out + i * N, w.output_min, w.output_max, rows, out + i * N);
   }
-  if (!clamps(w.output_min, w.output_max)) return;
-  for (size_t t = 0; t < T; ++t) clamp(y + t * N, w.output_min, w.output_max, rows, y + t * N);
 }
 
 void TowerLayers::pack_words(const Matrix& w, uint8_t* out) const {

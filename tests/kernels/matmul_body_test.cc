@@ -272,7 +272,7 @@ std::vector<std::pair<const char*, Multiply>> products(const Kernels& row, const
 }
 
 TEST_CASE("a product is the same bit for bit however rows and tokens are split", "[kernels]") {
-  const size_t N = 43, T = 29;
+  const size_t N = 75, T = 29;  // the largest tile is 4 groups of 16 rows
   for (const Kernels* row : runnable_rows()) {
     for (const DType type : all_types()) {
       const size_t K = dtype_info(type).block_values == 1 ? 1047 : 1280;

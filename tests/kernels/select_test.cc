@@ -67,9 +67,10 @@ TEST_CASE("every row has every kernel", "[kernels]") {
     CHECK(row.scale != nullptr);
     CHECK(row.gelu_mul != nullptr);
     CHECK(row.sigmoid_mul != nullptr);
+    CHECK(row.softmax != nullptr);
     CHECK(row.softcap != nullptr);
     CHECK(row.rope != nullptr);
-    for (int type = 0; type < 2; ++type) {
+    for (size_t type = 0; type < kKvTypeCount; ++type) {
       CHECK(row.attend_page[type] != nullptr);
       CHECK(row.store_kv[type] != nullptr);
     }
