@@ -20,7 +20,7 @@ struct QuantizedActivations {
   const float* sum;    // [T, K/32]
 };
 
-// Words: values as integers of 14 bits, which share a scale per 128 values; value ~ scale * q. The last block
+// Words: values as integers of 13 bits, which share a scale per 128 values; value ~ scale * q. The last block
 // of a row is filled up with zeros. |q| <= kMaxWord, so that the products of a block fit 32 bits. For values
 // that are about alike this is as exact as binary16.
 inline constexpr size_t kWordBlock = 128;

@@ -1,4 +1,4 @@
-// Words: values rounded to 14 bits, 128 of which share a scale, and the matrix product of words: a vector
+// Words: values rounded to 13 bits, 128 of which share a scale, and the matrix product of words: a vector
 // multiplies twice as many of them as of floats.
 #pragma once
 #include "kernels/matmul_body.h"

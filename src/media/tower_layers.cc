@@ -58,7 +58,7 @@ const float* TowerLayers::take_input(const ClippedMatrix& w, Inputs inputs, cons
   if (!clamped && inputs == Inputs::kFloats) return x;
   pool.for_each(T, [&](int worker, size_t t) {
     const float* row = x + t * K;
-    if (clamped) {
+    if (clamped) {  // where a row is rounded at once, to this worker's slab, which is free meanwhile
       float* to = inputs == Inputs::kFloats
                       ? clamped_.data() + t * K
                       : reinterpret_cast<float*>(slabs_.data() + static_cast<size_t>(worker) * slab_bytes_);
