@@ -77,9 +77,11 @@ Status AudioPass::reserve() {
     G4_ASSIGN_OR_RETURN(*buffer, AlignedBuffer<float>::create(T_ * H_));
   }
   G4_ASSIGN_OR_RETURN(wide_, AlignedBuffer<float>::create(T_ * widest));
-  return layers_.reserve(
-      std::max(T_, kConvFrames * kMelBins),
-      std::max({widest, w_.subsampling[0].conv.cols, w_.subsampling[1].conv.cols, w_.input_projection.cols}));
+  const AudioLayer& layer = w_.layers.front();
+  const Matrix shapes[] = {
+      w_.subsampling[0].conv,      w_.subsampling[1].conv, w_.input_projection, layer.ffn_first.up.weight,
+      layer.ffn_first.down.weight, layer.conv_in.weight,   layer.q.weight,      w_.output};
+  return layers_.reserve(std::max(T_, kConvFrames * kMelBins), shapes);
 }
 
 void AudioPass::make_sinusoids() {

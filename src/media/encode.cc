@@ -13,7 +13,7 @@ StatusOr<MediaRunPtr> project(std::vector<float> tower, const Matrix& projection
                               const MediaCompute& compute) {
   const size_t width = projection.cols, count = tower.size() / width;
   TowerLayers layers(compute);
-  G4_RETURN_IF_ERROR(layers.reserve(count, width));
+  G4_RETURN_IF_ERROR(layers.reserve(count, {&projection, 1}));
   std::vector<float> rows(count * projection.rows);
   layers.norm(tower.data(), {}, eps, count, width, tower.data());
   layers.apply(projection, tower.data(), count, rows.data());

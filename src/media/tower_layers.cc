@@ -17,16 +17,21 @@ void clamp(const float* x, float low, float high, size_t n, float* y) {
 bool clamps(float low, float high) { return std::isfinite(low) || std::isfinite(high); }
 }  // namespace
 
-Status TowerLayers::reserve(size_t T, size_t widest_input) {
-  const size_t rows = std::min(T, kRows), inputs = rows * widest_input, blocks = word_blocks(widest_input);
+Status TowerLayers::reserve(size_t T, std::span<const Matrix> shapes) {
+  size_t widest = 0, packed_bytes = 0;
+  for (const Matrix& w : shapes) {
+    const size_t row_bytes = std::max(w.cols * sizeof(float), word_blocks(w.cols) * sizeof(WordBlock));
+    packed_bytes = std::max(packed_bytes, (w.rows + kSlabRows - 1) / kSlabRows * kSlabRows * row_bytes);
+    widest = std::max(widest, w.cols);
+  }
+  const size_t rows = std::min(T, kRows), inputs = rows * widest;
   G4_ASSIGN_OR_RETURN(clamped_, AlignedBuffer<float>::create(inputs));
   G4_ASSIGN_OR_RETURN(bytes_, AlignedBuffer<int8_t>::create(inputs));
   for (AlignedBuffer<float>* buffer : {&scale_, &sum_}) {
     G4_ASSIGN_OR_RETURN(*buffer, AlignedBuffer<float>::create(inputs / kActivationBlock));
   }
-  G4_ASSIGN_OR_RETURN(words_, AlignedBuffer<WordBlock>::create(rows * blocks));
-  slab_bytes_ = kSlabRows * std::max(widest_input * sizeof(float), blocks * sizeof(WordBlock));
-  G4_ASSIGN_OR_RETURN(slabs_, AlignedBuffer<uint8_t>::create(static_cast<size_t>(pool.size()) * slab_bytes_));
+  G4_ASSIGN_OR_RETURN(words_, AlignedBuffer<WordBlock>::create(rows * word_blocks(widest)));
+  G4_ASSIGN_OR_RETURN(packed_, AlignedBuffer<uint8_t>::create(packed_bytes));
   return absl::OkStatus();
 }
 
@@ -40,30 +45,46 @@ TowerLayers::Inputs TowerLayers::inputs_of(const Matrix& w) const {
 }
 
 void TowerLayers::apply(const ClippedMatrix& w, const float* x, size_t T, float* y) {
-  const size_t K = w.weight.cols, N = w.weight.rows;
+  const size_t K = w.weight.cols, N = w.weight.rows, slabs = (N + kSlabRows - 1) / kSlabRows;
   const Inputs inputs = inputs_of(w.weight);
+  pool.for_each(slabs, [&](int, size_t slab) {
+    if (!cancelled()) pack(w.weight, inputs, slab * kSlabRows);
+  });
   for (size_t t = 0; t < T; t += kRows, x += kRows * K, y += kRows * N) {
-    const size_t count = std::min(kRows, T - t);
+    const size_t count = std::min(kRows, T - t), blocks = (count + kTokens - 1) / kTokens;
     const float* input = take_input(w, inputs, x, count);
-    pool.for_each((N + kSlabRows - 1) / kSlabRows, [&](int worker, size_t i) {
-      uint8_t* slab = slabs_.data() + static_cast<size_t>(worker) * slab_bytes_;
-      if (!cancelled()) multiply(w, i * kSlabRows, inputs, input, count, slab, y);
+    pool.for_each(slabs * blocks, [&](int, size_t task) {
+      const size_t n = task / blocks * kSlabRows, begin = task % blocks * kTokens;
+      if (!cancelled()) multiply(w, n, inputs, input, begin, std::min(kTokens, count - begin), y);
     });
   }
+}
+
+size_t TowerLayers::packed_row_bytes(const Matrix& w, Inputs inputs) {
+  return inputs == Inputs::kWords ? word_blocks(w.cols) * sizeof(WordBlock) : w.stride_bytes();
+}
+
+void TowerLayers::pack(const Matrix& w, Inputs inputs, size_t n) {
+  const size_t rows = std::min(kSlabRows, w.rows - n), lanes = kernels.lanes;
+  const size_t groups = (rows + lanes - 1) / lanes, row_bytes = packed_row_bytes(w, inputs);
+  uint8_t* out = packed_.data() + n * row_bytes;
+  if (inputs != Inputs::kWords) return pack_groups(w.row_range(n, rows), lanes, 0, groups, out);
+  if (rows < groups * lanes)
+    std::fill_n(out + (groups - 1) * lanes * row_bytes, lanes * row_bytes, uint8_t{0});
+  for (size_t r = 0; r < rows; ++r)
+    kernels.to_words[static_cast<size_t>(w.type)](w.row(n + r), w.cols,
+                                                  out + r / lanes * lanes * row_bytes + r % lanes * 4, lanes);
 }
 
 const float* TowerLayers::take_input(const ClippedMatrix& w, Inputs inputs, const float* x, size_t T) {
   const size_t K = w.weight.cols, blocks = K / kActivationBlock, word_row = word_blocks(K);
   const bool clamped = clamps(w.input_min, w.input_max);
   if (!clamped && inputs == Inputs::kFloats) return x;
-  pool.for_each(T, [&](int worker, size_t t) {
+  for_rows(T, [&](size_t t) {
     const float* row = x + t * K;
-    if (clamped) {  // where a row is rounded at once, to this worker's slab, which is free meanwhile
-      float* to = inputs == Inputs::kFloats
-                      ? clamped_.data() + t * K
-                      : reinterpret_cast<float*>(slabs_.data() + static_cast<size_t>(worker) * slab_bytes_);
-      clamp(row, w.input_min, w.input_max, K, to);
-      row = to;
+    if (clamped) {
+      clamp(row, w.input_min, w.input_max, K, clamped_.data() + t * K);
+      row = clamped_.data() + t * K;
     }
     if (inputs == Inputs::kBytes)
       kernels.quantize_row(row, K, bytes_.data() + t * K, scale_.data() + t * blocks,
@@ -76,38 +97,23 @@ const float* TowerLayers::take_input(const ClippedMatrix& w, Inputs inputs, cons
   return clamped ? clamped_.data() : x;
 }
 
-void TowerLayers::multiply(const ClippedMatrix& w, size_t n, Inputs inputs, const float* x, size_t T,
-                           uint8_t* slab, float* y) {
+void TowerLayers::multiply(const ClippedMatrix& w, size_t n, Inputs inputs, const float* x, size_t t,
+                           size_t T, float* y) {
   const size_t K = w.weight.cols, N = w.weight.rows, type = static_cast<size_t>(w.weight.type);
   const size_t rows = std::min(kSlabRows, N - n), blocks = K / kActivationBlock;
-  const Matrix weight = w.weight.row_range(n, rows);
-  if (inputs == Inputs::kWords)
-    pack_words(weight, slab);
-  else
-    pack_groups(weight, kernels.lanes, 0, (rows + kernels.lanes - 1) / kernels.lanes, slab);
-  for (size_t t = 0; t < T; t += kTokens) {
-    const size_t count = std::min(kTokens, T - t);
-    float* out = y + t * N + n;
-    if (inputs == Inputs::kWords) {
-      kernels.matmul_words(slab, rows, K, words_.data() + t * word_blocks(K), count, out, N);
-    } else if (inputs == Inputs::kBytes) {
-      const QuantizedActivations bytes{bytes_.data() + t * K, scale_.data() + t * blocks,
-                                       sum_.data() + t * blocks};
-      kernels.matmul_i8[type](slab, rows, K, &bytes, count, out, N);
-    } else {
-      kernels.matmul_f32[type](slab, rows, K, x + t * K, K, count, out, N);
-    }
-    if (!clamps(w.output_min, w.output_max)) continue;
-    for (size_t i = 0; i < count; ++i) clamp(out + i * N, w.output_min, w.output_max, rows, out + i * N);
+  const uint8_t* packed = packed_.data() + n * packed_row_bytes(w.weight, inputs);
+  float* out = y + t * N + n;
+  if (inputs == Inputs::kWords) {
+    kernels.matmul_words(packed, rows, K, words_.data() + t * word_blocks(K), T, out, N);
+  } else if (inputs == Inputs::kBytes) {
+    const QuantizedActivations bytes{bytes_.data() + t * K, scale_.data() + t * blocks,
+                                     sum_.data() + t * blocks};
+    kernels.matmul_i8[type](packed, rows, K, &bytes, T, out, N);
+  } else {
+    kernels.matmul_f32[type](packed, rows, K, x + t * K, K, T, out, N);
   }
-}
-
-void TowerLayers::pack_words(const Matrix& w, uint8_t* out) const {
-  const size_t lanes = kernels.lanes, group_bytes = lanes * word_blocks(w.cols) * sizeof(WordBlock);
-  if (w.rows % lanes != 0) std::fill_n(out + w.rows / lanes * group_bytes, group_bytes, uint8_t{0});
-  for (size_t r = 0; r < w.rows; ++r)
-    kernels.to_words[static_cast<size_t>(w.type)](w.row(r), w.cols,
-                                                  out + r / lanes * group_bytes + r % lanes * 4, lanes);
+  if (!clamps(w.output_min, w.output_max)) return;
+  for (size_t i = 0; i < T; ++i) clamp(out + i * N, w.output_min, w.output_max, rows, out + i * N);
 }
 
 void TowerLayers::norm(const float* x, Vector w, float eps, size_t T, size_t width, float* y) {

@@ -2,6 +2,7 @@
 // the products of weights that are stored in fewer bits.
 #pragma once
 #include <atomic>
+#include <span>
 
 #include "base/aligned_buffer.h"
 #include "base/thread_pool.h"
@@ -25,8 +26,8 @@ class TowerLayers {
         pool(compute.pool),
         cancel_(compute.cancel),
         precision_(compute.precision) {}
-  // For inputs [T, widest_input] at most, of all layers. Errors: memory.
-  Status reserve(size_t T, size_t widest_input);
+  // For up to T rows of inputs and matrices of these shapes. Errors: memory.
+  Status reserve(size_t T, std::span<const Matrix> shapes);
 
   // y [T, w.rows] = x [T, w.cols] · Wᵀ, clamped before and after as w says. Incomplete if cancelled.
   void apply(const ClippedMatrix& w, const float* x, size_t T, float* y);
@@ -50,22 +51,23 @@ class TowerLayers {
   // In what form the products of a matrix take their inputs; in words, the weights are rounded as well.
   enum class Inputs : uint8_t { kFloats, kBytes, kWords };
   Inputs inputs_of(const Matrix& w) const;
+  static size_t packed_row_bytes(const Matrix& w, Inputs inputs);
+  // Packs a slab of w, whose first row is n.
+  void pack(const Matrix& w, Inputs inputs, size_t n);
   // x [T, w.cols] clamped and rounded for the products of w; returns the floats.
   const float* take_input(const ClippedMatrix& w, Inputs inputs, const float* x, size_t T);
-  // The outputs of some rows of w, whose places in y begin at column n, from x or what take_input made of it.
-  void multiply(const ClippedMatrix& w, size_t n, Inputs inputs, const float* x, size_t T, uint8_t* slab,
+  // The outputs of the slab from row n on, for T inputs from t on. x is what take_input returned.
+  void multiply(const ClippedMatrix& w, size_t n, Inputs inputs, const float* x, size_t t, size_t T,
                 float* y);
-  void pack_words(const Matrix& w, uint8_t* out) const;
 
   const std::atomic<bool>& cancel_;
   const Precision precision_;
-  AlignedBuffer<float> clamped_;  // [kRows, widest_input]
+  AlignedBuffer<float> clamped_;  // [kRows, widest input]
   AlignedBuffer<int8_t> bytes_;
   AlignedBuffer<float> scale_, sum_;
   AlignedBuffer<WordBlock> words_;
-  // Packed rows at work, kSlabRows of the widest input for each worker. The weights stay in the file: they
-  // are used once or a few times for each picture or sound, and packing is little work beside that.
-  AlignedBuffer<uint8_t> slabs_;
-  size_t slab_bytes_ = 0;  // of a worker
+  // The matrix at work. The weights stay in the file: they are used once or twice for each picture or sound,
+  // and packing is little work beside that.
+  AlignedBuffer<uint8_t> packed_;
 };
 }  // namespace g4

@@ -71,7 +71,10 @@ Status VisionPass::reserve() {
   G4_RETURN_IF_ERROR(attention_.reserve());
   for (AlignedBuffer<float>* buffer : {&gate_TF_, &up_TF_})
     G4_RETURN_IF_ERROR(make(*buffer, std::min(kBlockRows, T_) * F));
-  return layers_.reserve(T_, std::max({kPatchValues, H_, F, qkv}));
+  const VisionLayer& layer = w_.layers.front();
+  const Matrix shapes[] = {w_.patch_embedding, layer.q.weight, layer.attn_output.weight,
+                           layer.ffn_gate.weight, layer.ffn_down.weight};
+  return layers_.reserve(T_, shapes);
 }
 
 void VisionPass::make_angles() {
